@@ -1,1 +1,10 @@
-export const name = 'agent-loop'
+import type { AgentLoopHost } from './types.ts'
+
+export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
+export * from './types.ts'
+
+declare module '@deepseek-ai/cordis' {
+  interface Context {
+    agentLoopHost: AgentLoopHost
+  }
+}

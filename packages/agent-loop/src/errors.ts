@@ -1,0 +1,19 @@
+/** The one error class of the agent-loop host. */
+import { HarnessError } from '@deepseek-ai/dsh-llm'
+
+/**
+ * - `invalid`: the request is malformed; the message names every problem.
+ * - `conflict`: the idempotency key or run id is taken by another request.
+ * - `run-not-found`: no such run.
+ * - `session-not-found`: nobody can open the session.
+ * - `closed`: the host is shutting down.
+ */
+export type AgentLoopErrorCode = 'invalid' | 'conflict' | 'run-not-found' | 'session-not-found' | 'closed'
+
+export class AgentLoopError extends HarnessError {
+  declare readonly code: AgentLoopErrorCode
+
+  constructor(code: AgentLoopErrorCode, message: string, options?: ErrorOptions) {
+    super(message, code, options)
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The vocabulary of the durable log: streams of entries, appended under a condition.
+ *
+ * A *stream* is named and ordered; an *entry* is what a caller appends; a *stored entry* carries its
+ * `seq`, the position in its stream, counted from 1 without holes. Seq 0 is the empty stream.
+ */
+
+/** Any lossless JSON value. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue }
+
+/** What a caller appends. */
+export interface Entry {
+  /** A short kind such as `graph/updated`; at most 64 characters, no control characters. */
+  readonly type: string
+  /** Lossless JSON. */
+  readonly data: JsonValue
+}
+
+/** An entry in its place. Frozen. */
+export interface StoredEntry extends Entry {
+  /** Position in the stream, from 1. */
+  readonly seq: number
+  /** When it was appended, epoch milliseconds. */
+  readonly appendedAt: number
+}
+
+/** The last position of a stream. */
+export interface StreamHead {
+  readonly stream: string
+  /** Seq of the newest entry. */
+  readonly seq: number
+}
+
+/** A folded state saved at a position, which bounds the cost of opening. */
+export interface Snapshot {
+  readonly seq: number
+  readonly snapshot: JsonValue
+}
+
+export interface ReadOptions {
+  /** Return entries after this position; default 0. */
+  readonly afterSeq?: number
+  /** At most this many; default all. */
+  readonly limit?: number
+}
+
+export interface ListOptions {
+  readonly prefix?: string
+  /** The `cursor` of the page before. */
+  readonly cursor?: string
+  /** Streams a page, 1 to 1000; default 200. */
+  readonly limit?: number
+}
+
+/** Streams in code-unit order of their names; `cursor` is there when more follow. */
+export interface StreamPage {
+  readonly streams: readonly StreamHead[]
+  readonly cursor?: string
+}
+
+export interface AppendOptions {
+  /** Aborts a write that has not begun; a write under way is finished. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Append-only streams with compare-and-append.
+ *
+ * Every method rejects with a {@link DurableLogError}: `closed` after {@link close}, `invalid` for a
+ * malformed argument (nothing is written), `unavailable` when the medium does not answer.
+ */
+export interface DurableLog {
+  /**
+   * Appends all `entries` or none, and resolves when they are durable.
+   *
+   * @param stream 1 to 512 characters, no control characters.
+   * @param expectedSeq the seq the stream must be at (0: it must not exist yet), or `'any'`.
+   * @param entries at least one.
+   * @returns the seq of the last entry appended.
+   * @throws `conflict` with `currentSeq` when the stream is elsewhere; `too-large` when an entry
+   *   exceeds 4 MiB of JSON; `aborted` when the signal fired before the write began.
+   */
+  append(
+    stream: string,
+    expectedSeq: number | 'any',
+    entries: readonly Entry[],
+    options?: AppendOptions,
+  ): Promise<number>
+  /** Entries in order; an unknown stream is an empty one. Throws `corrupt` for a damaged entry. */
+  read(stream: string, options?: ReadOptions): Promise<readonly StoredEntry[]>
+  list(options?: ListOptions): Promise<StreamPage>
+  /** Keeps the newest snapshot only; an older seq than the stored one is refused with `conflict`. */
+  saveSnapshot(stream: string, seq: number, snapshot: JsonValue): Promise<void>
+  loadSnapshot(stream: string): Promise<Snapshot | undefined>
+  /**
+   * Tells about appends to streams with this prefix, also those of other processes on the same
+   * medium. Calls may be coalesced: only the newest head of a stream is certain to arrive.
+   * A listener that throws is contained.
+   *
+   * @returns the undo.
+   */
+  subscribe(prefix: string, listener: (head: StreamHead) => void): () => void
+  /** Waits for writes under way, then refuses everything. Idempotent. */
+  close(): Promise<void>
+}

@@ -1,0 +1,45 @@
+/** The one error class of the graph store. */
+import { HarnessError } from '@deepseek-ai/dsh-llm'
+
+/**
+ * - `graph-not-found`, `graph-exists`, `epoch-conflict`: the registry.
+ * - `schedule-closed`: the graph is finished; nothing is added to it.
+ * - `schedule-revision-conflict`: the caller decided on an older revision.
+ * - `schedule-update-conflict`: the same update id or the same tool call with another payload.
+ * - `work-conflict`: a work id is taken, or names a work that does not exist.
+ * - `intent-claim-conflict`, `intent-not-found`: claims.
+ * - `provision-conflict`, `provision-not-found`: operators.
+ * - `attempt-conflict`: a result of an attempt that is no longer the live one.
+ * - `record-not-found`: no such record.
+ * - `wake-conflict`, `wake-not-found`, `wake-attempt-not-found`, `wake-already-delivered`: wakes.
+ * - `invalid`: malformed input; the message names the field. Nothing was written.
+ * - `quarantined`: the stored stream cannot be folded; other graphs are not affected.
+ */
+export type GraphControlErrorCode =
+  | 'graph-not-found'
+  | 'graph-exists'
+  | 'epoch-conflict'
+  | 'schedule-closed'
+  | 'schedule-revision-conflict'
+  | 'schedule-update-conflict'
+  | 'work-conflict'
+  | 'intent-claim-conflict'
+  | 'intent-not-found'
+  | 'provision-conflict'
+  | 'provision-not-found'
+  | 'attempt-conflict'
+  | 'record-not-found'
+  | 'wake-conflict'
+  | 'wake-not-found'
+  | 'wake-attempt-not-found'
+  | 'wake-already-delivered'
+  | 'invalid'
+  | 'quarantined'
+
+export class GraphControlError extends HarnessError {
+  declare readonly code: GraphControlErrorCode
+
+  constructor(code: GraphControlErrorCode, message: string, options?: ErrorOptions) {
+    super(message, code, options)
+  }
+}
