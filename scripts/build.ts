@@ -2,6 +2,8 @@
  * Builds every package: JavaScript with tsup, declarations with `tsc -b`
  * (tsup's own declaration step needs a compiler API that TypeScript 7 does not have).
  * Entries come from each package's `exports`, so a new door needs no second list.
+ *
+ * `node scripts/build.ts [folder …]` builds all packages, or the named folders of `packages/`.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -26,7 +28,9 @@ function entriesOf(dir: string, manifest: Manifest): Record<string, string> {
   return entries
 }
 
+const only = process.argv.slice(2)
 const dirs = readdirSync(join(root, 'packages'))
+  .filter((name) => only.length === 0 || only.includes(name))
   .map((name) => join(root, 'packages', name))
   .filter((dir) => existsSync(join(dir, 'package.json')))
 
@@ -57,5 +61,9 @@ for (const { dir, entry } of packages) {
   })
 }
 
-const tsc = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-b', 'tsconfig.json'], { cwd: root, stdio: 'inherit' })
+const tsc = spawnSync(
+  join(root, 'node_modules', '.bin', 'tsc'),
+  ['-b', ...(only.length === 0 ? ['tsconfig.json'] : dirs)],
+  { cwd: root, stdio: 'inherit' },
+)
 if (tsc.status !== 0) process.exit(tsc.status ?? 1)

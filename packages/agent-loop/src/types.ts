@@ -7,14 +7,7 @@
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 
-export type RunState =
-  | 'accepted'
-  | 'running'
-  | 'ok'
-  | 'error'
-  | 'aborted'
-  | 'timed-out'
-  | 'interrupted'
+export type RunState = 'accepted' | 'running' | 'ok' | 'error' | 'aborted' | 'timed-out' | 'interrupted'
 
 export const TERMINAL_RUN_STATES: ReadonlySet<RunState> = new Set<RunState>([
   'ok',

@@ -321,12 +321,27 @@ export interface GraphControl {
   ): Promise<AdmissionTransition>
   /** executing → executing with the next attempt number: the run of the attempt before is lost. */
   retryActivation(graphId: string, claimId: string, lostAttempt: number, reason: string): Promise<Claim>
-  cancelAgentGraphIntentExecution(graphId: string, intentId: string, reason: string): Promise<AdmissionTransition>
+  cancelAgentGraphIntentExecution(
+    graphId: string,
+    intentId: string,
+    reason: string,
+  ): Promise<AdmissionTransition>
   /** Ends an activation and commits its record in one append. Idempotent per claim and attempt. */
-  settleActivation(request: SettleRequest): Promise<{ work: Work; record: GraphRecord | undefined; created: boolean }>
-  readResult(graphId: string, recordId: string, page?: { offset?: number; limit?: number }): Promise<ResultPage>
+  settleActivation(
+    request: SettleRequest,
+  ): Promise<{ work: Work; record: GraphRecord | undefined; created: boolean }>
+  readResult(
+    graphId: string,
+    recordId: string,
+    page?: { offset?: number; limit?: number },
+  ): Promise<ResultPage>
 
-  registerWait(request: { graphId: string; waitId: string; until: 'any' | 'all'; reason?: string }): Promise<Wait>
+  registerWait(request: {
+    graphId: string
+    waitId: string
+    until: 'any' | 'all'
+    reason?: string
+  }): Promise<Wait>
   /** The root has been shown everything up to this change sequence. */
   acknowledgeChanges(graphId: string, changeSeq: number): Promise<void>
   claimSupervisorWake(request: {
@@ -366,4 +381,3 @@ export const LIMITS = {
   idChars: 256,
   titleChars: 200,
 } as const
-

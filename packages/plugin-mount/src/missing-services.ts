@@ -17,7 +17,12 @@ interface Settling {
  * @param services keys of the services it would use.
  * @param consequence what does not work without them, a clause that ends the sentence.
  */
-export function warnWhenMissing(ctx: Context, name: string, services: readonly string[], consequence: string): void {
+export function warnWhenMissing(
+  ctx: Context,
+  name: string,
+  services: readonly string[],
+  consequence: string,
+): void {
   let disposed = false
   ctx.effect(() => () => void (disposed = true), `missing services of ${name}`)
   const loader = ctx.get('loader') as Settling | undefined

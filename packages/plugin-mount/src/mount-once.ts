@@ -44,7 +44,8 @@ export async function mountOnce(ctx: Context, name: string, inject: Inject, moun
   const queue = queueOf(ctx.root, name)
   let fiber: (Fiber & PromiseLike<Fiber>) | undefined
   const claimant: Claimant = {
-    promote: () => (fiber = ctx.plugin({ name: `${name}:live`, inject, apply: (live: Context) => mount(live) })),
+    promote: () =>
+      (fiber = ctx.plugin({ name: `${name}:live`, inject, apply: (live: Context) => mount(live) })),
   }
   queue.push(claimant)
 
