@@ -6,7 +6,6 @@
  * work's *activation* (one run of that operator). An activation ends by being *settled*, and leaves
  * *records*. A *wake* asks for one turn of the root. An *epoch* numbers the graphs of a root.
  */
-import type { JsonValue } from 'dsh-durable-log'
 
 export type { JsonValue } from 'dsh-durable-log'
 
