@@ -1,4 +1,12 @@
 import { defineConfig } from 'vitest/config'
 import projects from './vitest.workspace.ts'
 
-export default defineConfig({ test: { projects } })
+/** Where a machine-readable report goes, for whoever counts the tests. */
+const report = process.env['VITEST_REPORT']
+
+export default defineConfig({
+  test: {
+    projects,
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
+  },
+})

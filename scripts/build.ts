@@ -14,6 +14,8 @@ const root = resolve(import.meta.dirname, '..')
 
 interface Manifest {
   readonly name: string
+  readonly dependencies?: Record<string, string>
+  readonly peerDependencies?: Record<string, string>
   readonly exports?: Record<string, string | { readonly default?: string }>
 }
 
@@ -42,7 +44,7 @@ const packages = dirs.map((dir) => {
 // Private packages are compiled into their users, so they are built first.
 packages.sort((a, b) => Number(b.manifest.name.startsWith('@')) - Number(a.manifest.name.startsWith('@')))
 
-for (const { dir, entry } of packages) {
+for (const { dir, entry, manifest } of packages) {
   rmSync(join(dir, 'dist'), { recursive: true, force: true })
   await build({
     entry,
@@ -57,6 +59,8 @@ for (const { dir, entry } of packages) {
     dts: false,
     silent: true,
     config: false,
+    // tsup would read the root manifest for this; what a package names stays outside of it.
+    external: [/^@deepseek-ai\//, ...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })],
     noExternal: [/^@dsh-graph\//],
   })
 }

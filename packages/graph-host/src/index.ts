@@ -1,1 +1,43 @@
+/**
+ * dsh-graph-host: makes agent graphs run. It provides `agentGraphController` for every root
+ * session, runs operators as child sessions through the agent-loop host, wakes roots, and takes up
+ * open graphs when their root comes back.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
+import { AGENT_GRAPH_CONTROLLER_SERVICE } from 'dsh-tool-graph'
+import type { Config } from './config.ts'
+import { holdIdleRoots } from './hold-idle-root.ts'
+import { Roots } from './roots.ts'
+
+export { Config, type OperatorKind } from './config.ts'
+export { GraphHostError, type GraphHostErrorCode } from './errors.ts'
+export type { GraphChange } from './events.ts'
+
 export const name = 'graph-host'
+export const inject = ['agents', 'sessions', 'tools']
+
+const SIBLINGS = ['agentLoopHost', 'graphControl']
+
+export async function apply(ctx: Context, config: Config): Promise<void> {
+  warnWhenMissing(ctx, 'dsh-graph-host', SIBLINGS, 'no session can supervise an agent graph')
+  await mountOnce(ctx, 'dsh-graph-host', [...inject, ...SIBLINGS], (live) => {
+    if (live.get(AGENT_GRAPH_CONTROLLER_SERVICE) !== undefined) {
+      live
+        .logger('dsh-graph-host')
+        .info(`another plugin provides ${AGENT_GRAPH_CONTROLLER_SERVICE}; this host stands down`)
+      return
+    }
+    const roots = new Roots(live, config, live.graphControl, live.agentLoopHost)
+    roots.mount()
+    holdIdleRoots({
+      ctx: live,
+      controllerOf: (sessionId) => roots.known(sessionId),
+      onCommitted: (listener) => live.graphControl.onCommitted(listener),
+      enabled: () =>
+        config.holdIdleRoot === 'always' ||
+        (config.holdIdleRoot === 'auto' && live.get('webServer') === undefined),
+    })
+    live.provide(AGENT_GRAPH_CONTROLLER_SERVICE, roots)
+  })
+}

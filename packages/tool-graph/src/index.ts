@@ -1,1 +1,80 @@
+/**
+ * dsh-tool-graph: the model's door to an agent graph. Three tools and one prompt section for root
+ * sessions, and the controller behind them. It provides no service; a host provides
+ * `agentGraphController`, and without one the tools answer `[agent-graph-unavailable]`.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import { scopeOf } from '@deepseek-ai/dsh-scope'
+import z from '@deepseek-ai/schemastery'
+import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
+import { installForRoots, installInScope, keepYieldConclusive } from './install.ts'
+import { AGENT_GRAPH_CONTROLLER_SERVICE } from './types.ts'
+
+export { cleanAddWorkInput, cleanUpdateInput } from './clean-input.ts'
+export { compileAgentGraphScheduleUpdate } from './compile-update.ts'
+export { createAgentGraphController, type ViewAnswer } from './controller.ts'
+export { AgentGraphError, type AgentGraphErrorCode } from './errors.ts'
+export { hydrateInputHandoffs, renderOperatorPrompt } from './handoff.ts'
+export { resolveController } from './resolve-controller.ts'
+export { isRootAgent, lastTurn } from './root-session.ts'
+export { GRAPH_TOOLS, UPDATE_TOOL, VIEW_TOOL, YIELD_TOOL } from './schemas.ts'
+export { buildGraphModePromptSection, GRAPH_SECTION_NAME, GRAPH_SECTION_ORDER } from './section.ts'
+export { agentGraphTools, registerAgentGraphTools } from './tools.ts'
+export { AGENT_GRAPH_CONTROLLER_SERVICE } from './types.ts'
+export type {
+  Activation,
+  ActivationEnd,
+  AddWorkInput,
+  AgentGraphController,
+  AgentGraphControllers,
+  ControllerConfig,
+  ControllerOptions,
+  DrivingAgentGraphController,
+  GraphCall,
+  GraphExecutor,
+  Handoff,
+  OperatorCatalog,
+  UpdateAnswer,
+  UpdateInput,
+  ViewInput,
+  WakeDelivery,
+  WakeSender,
+  YieldAnswer,
+  YieldInput,
+} from './types.ts'
+export type { GraphView, WorkView } from './view.ts'
+
 export const name = 'tool-graph'
+export const inject = ['agents', 'systemPrompt', 'tools']
+
+export interface Config {
+  /** Off: neither tools nor section are installed. */
+  readonly enabled: boolean
+}
+
+export const Config: z<Config> = z.object({
+  enabled: z.boolean().default(true).description('Give root sessions the agent graph tools.'),
+})
+
+/**
+ * On the host plane: tools and section for each root session. In an agent's or a preset's scope:
+ * for that scope, once for each such scope.
+ */
+export async function apply(ctx: Context, config: Config): Promise<void> {
+  if (!config.enabled) return
+  if (scopeOf(ctx) !== undefined) {
+    const undo = installInScope(ctx, ctx)
+    ctx.effect(() => undo, 'agent graph tools in a scope')
+    return
+  }
+  warnWhenMissing(
+    ctx,
+    'dsh-tool-graph',
+    [AGENT_GRAPH_CONTROLLER_SERVICE],
+    'the agent graph tools answer [agent-graph-unavailable]',
+  )
+  await mountOnce(ctx, 'dsh-tool-graph', inject, (live) => {
+    installForRoots(live)
+    keepYieldConclusive(live)
+  })
+}

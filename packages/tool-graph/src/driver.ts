@@ -1,0 +1,237 @@
+/**
+ * Drives one graph: asks `reconcile` what to do next, launches it, and looks again at each commit.
+ * Nothing here waits for an activation, so a stop, an addition and a wake act at once.
+ *
+ * Owns: what is under way in this process. Does not own: any state of the graph; that is the store's.
+ */
+import {
+  graphClaimId,
+  graphIntentId,
+  graphOperatorId,
+  graphOperatorSessionId,
+  graphProvisionId,
+  GraphControlError,
+  reconcile,
+  stableHash,
+  type GraphAction,
+  type GraphState,
+  type Work,
+} from 'dsh-graph-control'
+import { activationOf, runActivation, type ActivationDeps } from './activation.ts'
+import { openWake, WakeDelivery } from './wake-delivery.ts'
+
+const DEFAULT_MAX_ACTIVATIONS = 8
+const DEFAULT_WAKE_ATTEMPTS = 5
+const DEFAULT_WAKE_DELAY_MS = 250
+/** Delay before the next look after a commit failed for a reason of the medium. */
+const RETRY_PASS_MS = 1_000
+
+export class GraphDriver {
+  readonly graphId: string
+  private readonly deps: ActivationDeps
+  private readonly abort = new AbortController()
+  private readonly underWay = new Map<string, Promise<void>>()
+  private readonly wakes: WakeDelivery | undefined
+  private latest: GraphState | undefined
+  private pass: Promise<void> | undefined
+  private again = false
+  private retryTimer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(graphId: string, deps: ActivationDeps) {
+    this.graphId = graphId
+    this.deps = deps
+    const { wakes: sender, wakeDelayMs = DEFAULT_WAKE_DELAY_MS, maxAttempts } = deps.options
+    if (sender !== undefined)
+      this.wakes = new WakeDelivery({
+        store: deps.store,
+        graphId,
+        rootSessionId: deps.rootSessionId,
+        sender,
+        delayMs: wakeDelayMs,
+        maxAttempts: maxAttempts ?? DEFAULT_WAKE_ATTEMPTS,
+        onError: (error, doing) => this.report(error, doing),
+        onSettled: () => this.kick(),
+      })
+  }
+
+  /** Something of this graph can still wake its root. */
+  expectsWake(): boolean {
+    const state = this.latest
+    if (this.wakes?.busy === true) return true
+    if (state === undefined || state.closed) return false
+    return state.counts.pending > 0 || openWake(state) !== undefined || hasUndelivered(state)
+  }
+
+  /** Looks at the graph soon; looks again when a look is under way. Never throws. */
+  kick(state?: GraphState): void {
+    if (state !== undefined) this.latest = state
+    if (this.abort.signal.aborted) return
+    this.again = true
+    this.pass ??= this.look().finally(() => (this.pass = undefined))
+  }
+
+  /** Resolves when no look, no activation and no wake is under way in this process. */
+  async whenQuiet(): Promise<void> {
+    for (;;) {
+      const pending = [this.pass, ...this.underWay.values()].filter((promise) => promise !== undefined)
+      if (pending.length === 0) break
+      await Promise.all(pending)
+    }
+    await this.wakes?.whenQuiet()
+  }
+
+  async dispose(): Promise<void> {
+    this.abort.abort()
+    clearTimeout(this.retryTimer)
+    await this.wakes?.dispose()
+    await this.whenQuiet()
+  }
+
+  private report(error: unknown, doing: string): void {
+    this.deps.options.onError?.(error, doing)
+  }
+
+  private async look(): Promise<void> {
+    while (this.again && !this.abort.signal.aborted) {
+      this.again = false
+      try {
+        const state = await this.deps.store.readGraph(this.graphId)
+        if (state === undefined) return
+        this.latest = state
+        const maxNewActivations = this.deps.options.maxNewActivations ?? DEFAULT_MAX_ACTIVATIONS
+        for (const action of reconcile(state, { maxNewActivations })) this.launch(state, action)
+        if (openWake(state) !== undefined) this.wakes?.request()
+      } catch (error) {
+        this.report(error, `reading ${this.graphId}`)
+        this.lookLater()
+      }
+    }
+  }
+
+  private lookLater(): void {
+    if (this.retryTimer !== undefined || this.abort.signal.aborted) return
+    this.retryTimer = setTimeout(() => {
+      this.retryTimer = undefined
+      this.kick()
+    }, RETRY_PASS_MS)
+  }
+
+  /** One action, unless the very same one is under way. */
+  private launch(state: GraphState, action: GraphAction): void {
+    if (action.kind === 'wake') return this.wakes?.request()
+    const key = keyOf(action)
+    if (this.underWay.has(key)) return
+    const done = this.perform(state, action)
+      .catch((error: unknown) => {
+        if (this.abort.signal.aborted) return
+        // Decided on an older state: the next look decides anew.
+        if (error instanceof GraphControlError && error.code === 'schedule-revision-conflict')
+          return this.kick()
+        this.report(error, `${action.kind} in ${this.graphId}`)
+        this.lookLater()
+      })
+      .finally(() => this.underWay.delete(key))
+    this.underWay.set(key, done)
+  }
+
+  private async perform(state: GraphState, action: Exclude<GraphAction, { kind: 'wake' }>): Promise<void> {
+    switch (action.kind) {
+      case 'provision':
+        return this.provision(state, action.workId)
+      case 'claim':
+        return this.claim(state, action.workId, action.operatorId)
+      case 'start':
+      case 'observe': {
+        const claim = state.claims.get(action.claimId)
+        if (claim === undefined) return
+        return runActivation(this.deps, state, claim, Math.max(1, action.attempt), this.abort.signal)
+      }
+      case 'cancel':
+        return this.cancel(state, action.claimId, action.reason)
+    }
+  }
+
+  private async provision(state: GraphState, workId: string): Promise<void> {
+    const operatorId = graphOperatorId(this.graphId, workId)
+    const provisionId = graphProvisionId(this.graphId, workId)
+    await this.deps.store.provisionOperator({
+      provisionId,
+      provisionFingerprint: stableHash({ graphId: this.graphId, workId, target: targetJson(state, workId) }),
+      graphId: this.graphId,
+      workId,
+      operatorId,
+      targetSessionId: graphOperatorSessionId(this.graphId, operatorId),
+      initialTurnId: `${provisionId}_turn`,
+      initialRunId: `${provisionId}_run`,
+      expectedScheduleRevision: state.revision,
+    })
+  }
+
+  private async claim(state: GraphState, workId: string, operatorId: string): Promise<void> {
+    const work = state.works.get(workId)
+    const operator = state.operators.get(operatorId)
+    if (work === undefined || operator === undefined) return
+    const intentId = graphIntentId(this.graphId, workId)
+    const claimId = graphClaimId(this.graphId, intentId)
+    const own = operator.workId === workId
+    await this.deps.store.claimIntentAtScheduleRevision(
+      {
+        schemaVersion: 1,
+        claimId,
+        graphId: this.graphId,
+        intentId,
+        workId,
+        intentFingerprint: stableHash({ graphId: this.graphId, workId, target: targetJson(state, workId) }),
+        targetOperatorId: operatorId,
+        targetSessionId: operator.targetSessionId,
+        targetTurnId: own ? operator.initialTurnId : `${claimId}_turn`,
+        targetRunId: own ? operator.initialRunId : `${claimId}_run`,
+      },
+      state.revision,
+    )
+  }
+
+  private async cancel(state: GraphState, claimId: string, reason: string): Promise<void> {
+    const claim = state.claims.get(claimId)
+    if (claim === undefined) return
+    if (claim.admissionStatus === 'claimed') {
+      await this.deps.store.cancelAgentGraphIntentExecution(this.graphId, claim.intentId, reason)
+      return
+    }
+    const activation = activationOf(state, claim, claim.attempt, this.deps.rootSessionId)
+    if (activation !== undefined) await this.deps.options.executor.cancel(activation, reason)
+    await this.deps.store.settleActivation({
+      graphId: this.graphId,
+      claimId,
+      attempt: claim.attempt,
+      outcome: 'cancelled',
+      reason,
+    })
+  }
+}
+
+/** Something ended that the root has not seen, and no exhausted wake gave up on it. */
+function hasUndelivered(state: GraphState): boolean {
+  if (state.changeSeq <= state.seenChangeSeq) return false
+  for (const wake of state.wakes.values())
+    if (wake.status === 'exhausted' && wake.snapshotVersion >= state.changeSeq) return false
+  return true
+}
+
+function targetJson(state: GraphState, workId: string): Work['target'] | null {
+  return state.works.get(workId)?.target ?? null
+}
+
+/** Start and observe of one attempt are the same doing. */
+function keyOf(action: Exclude<GraphAction, { kind: 'wake' }>): string {
+  switch (action.kind) {
+    case 'provision':
+    case 'claim':
+      return `${action.kind}:${action.workId}`
+    case 'start':
+    case 'observe':
+      return `run:${action.claimId}#${Math.max(1, action.attempt)}`
+    case 'cancel':
+      return `cancel:${action.claimId}`
+  }
+}

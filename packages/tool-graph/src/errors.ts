@@ -1,0 +1,31 @@
+/** The one error class of the graph tools. */
+import { HarnessError } from '@deepseek-ai/dsh-llm'
+
+/**
+ * - `invalid_input`: the call cannot be meant; the text names the field and what is allowed.
+ * - `unknown_graph`: no such graph belongs to this session.
+ * - `graph_closed`: the graph is finished; leave out `graphId` to open the next one.
+ * - `nothing_to_yield`: nothing is pending that could wake the session.
+ * - `not_root_session`: only the root session of the graph may call.
+ * - `nested_call`: the tools are called directly by the model, not from code.
+ * - `configuration`: the host is set up wrongly.
+ * - `agent-graph-unavailable`: no controller serves this session.
+ */
+export type AgentGraphErrorCode =
+  | 'invalid_input'
+  | 'unknown_graph'
+  | 'graph_closed'
+  | 'nothing_to_yield'
+  | 'not_root_session'
+  | 'nested_call'
+  | 'configuration'
+  | 'agent-graph-unavailable'
+
+export class AgentGraphError extends HarnessError {
+  declare readonly code: AgentGraphErrorCode
+
+  constructor(code: AgentGraphErrorCode, message: string, options?: ErrorOptions) {
+    // The model sees the text only, so the code stands in it.
+    super(`[${code}] ${message}`, code, options)
+  }
+}

@@ -1,0 +1,120 @@
+/** The three tools as DSH wants them: thin bodies over the controller of the calling session. */
+import type { Context } from '@deepseek-ai/cordis'
+import {
+  parameterSchemaSpecToJsonSchema,
+  type JsonValue,
+  type ParameterSchemaSpec,
+  type ToolDefinition,
+  type ToolRunContext,
+} from '@deepseek-ai/dsh-tools'
+import type { ViewAnswer } from './controller.ts'
+import { AgentGraphError } from './errors.ts'
+import { parseUpdateInput, parseViewInput, parseYieldInput } from './parse-input.ts'
+import { renderResults, renderUpdate, renderView, renderYield } from './render.ts'
+import { resolveController } from './resolve-controller.ts'
+import { isRootAgent, lastTurn } from './root-session.ts'
+import {
+  UPDATE_DESCRIPTION,
+  UPDATE_PARAMETERS,
+  UPDATE_TOOL,
+  VIEW_DESCRIPTION,
+  VIEW_PARAMETERS,
+  VIEW_TOOL,
+  YIELD_DESCRIPTION,
+  YIELD_PARAMETERS,
+  YIELD_TOOL,
+} from './schemas.ts'
+import type { AgentGraphController, GraphCall, UpdateAnswer, YieldAnswer } from './types.ts'
+import type { GraphView } from './view.ts'
+
+/** DSH has no flag for "direct calls of the root only", so each body begins with this. */
+function admit(
+  ctx: Context,
+  tool: string,
+  exec: ToolRunContext,
+): { call: GraphCall; controller: AgentGraphController } {
+  const { agent } = exec
+  if (exec.parent !== undefined)
+    throw new AgentGraphError('nested_call', `${tool} is called directly, not from code`)
+  if (agent === undefined || !isRootAgent(agent))
+    throw new AgentGraphError(
+      'not_root_session',
+      `${tool} belongs to the root session; report to the session that started you`,
+    )
+  const call = { sessionId: agent.id, turn: lastTurn(agent), toolCallId: exec.callId }
+  return { call, controller: resolveController(ctx, agent.id) }
+}
+
+interface ToolParts<A> {
+  readonly name: string
+  readonly description: string
+  readonly parameters: ParameterSchemaSpec
+  readonly execute: (args: unknown, exec: ToolRunContext) => Promise<A>
+  readonly render: (value: A) => string
+}
+
+function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
+  return {
+    name: parts.name,
+    description: parts.description,
+    parameters: { ...parameterSchemaSpecToJsonSchema(parts.parameters) },
+    output: {
+      // Any JSON: the shapes are documented types, and a graph's text is not the tool's to restrict.
+      schema: {},
+      render: (_args: unknown, value: JsonValue) => [{ type: 'text', text: parts.render(value as A) }],
+    },
+    execute: parts.execute,
+  }
+}
+
+/** Builds the tools. Each looks its controller up through `ctx` when it is called. */
+export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
+  return [
+    toolOf<ViewAnswer>({
+      name: VIEW_TOOL,
+      description: VIEW_DESCRIPTION,
+      parameters: VIEW_PARAMETERS,
+      execute: async (args, exec) => {
+        const { call, controller } = admit(ctx, VIEW_TOOL, exec)
+        return (await controller.view(call, parseViewInput(args))) as unknown as ViewAnswer
+      },
+      render: (view) =>
+        view.results === undefined ? renderView(view) : `${renderView(view)}\n${renderResults(view.results)}`,
+    }),
+    toolOf<UpdateAnswer>({
+      name: UPDATE_TOOL,
+      description: UPDATE_DESCRIPTION,
+      parameters: UPDATE_PARAMETERS,
+      execute: async (args, exec) => {
+        const { call, controller } = admit(ctx, UPDATE_TOOL, exec)
+        return controller.update(call, parseUpdateInput(args))
+      },
+      render: (answer) => renderUpdate(answer, answer.graph as unknown as GraphView),
+    }),
+    toolOf<YieldAnswer>({
+      name: YIELD_TOOL,
+      description: YIELD_DESCRIPTION,
+      parameters: YIELD_PARAMETERS,
+      execute: async (args, exec) => {
+        const { call, controller } = admit(ctx, YIELD_TOOL, exec)
+        const answer = await controller.yield(call, parseYieldInput(args))
+        exec.concludeTurn()
+        return answer
+      },
+      render: renderYield,
+    }),
+  ]
+}
+
+/**
+ * Registers the three tools in the layer of `scope` (an agent's or a preset's context).
+ *
+ * @param host looks the controller up; needs no injection of it.
+ * @returns the undo.
+ */
+export function registerAgentGraphTools(host: Context, scope: Context = host): () => void {
+  const undo = agentGraphTools(host).map((tool) => scope.tools.register(tool))
+  return () => {
+    for (const dispose of undo) dispose()
+  }
+}

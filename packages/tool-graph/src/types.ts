@@ -1,0 +1,191 @@
+/**
+ * The vocabulary of the model's door to an agent graph: what a call carries, what a controller
+ * answers, and the port through which a controller makes operators run.
+ */
+import type { Claim, GraphControl, GraphState, JsonValue, Operator, Work } from 'dsh-graph-control'
+
+/** Key of the service that holds the controller, or the controllers of many roots. */
+export const AGENT_GRAPH_CONTROLLER_SERVICE = 'agentGraphController'
+
+/** Where a tool call comes from, taken from the live execution, never from its arguments. */
+export interface GraphCall {
+  readonly sessionId: string
+  /** Number of the session's current turn; becomes `graph_run_<n>` and `graph_turn_<n>`. */
+  readonly turn: number
+  readonly toolCallId: string
+}
+
+export interface ViewInput {
+  readonly graphId?: string
+  readonly cursor?: string
+  /** Record ids whose whole conclusions are wanted. */
+  readonly results?: readonly string[]
+}
+
+export interface UpdateInput {
+  readonly graphId?: string
+  readonly addWork?: readonly AddWorkInput[]
+  readonly stop?: readonly { readonly targetId: string; readonly reason: string }[]
+  readonly finish?: { readonly resultIds: readonly string[]; readonly reason: string }
+  readonly idempotencyKey?: string
+}
+
+export interface AddWorkInput {
+  readonly workId?: string
+  readonly agentId?: string
+  readonly subagentId?: string
+  readonly operatorId?: string
+  readonly instruction: string
+  readonly title?: string
+  readonly inputIds: readonly string[]
+  readonly selectedResultInputs?: readonly { readonly sourceGraphId: string; readonly resultId: string }[]
+  readonly replaces?: string
+  readonly replay?: 'safe' | 'confirm'
+}
+
+export interface YieldInput {
+  readonly graphId?: string
+  readonly reason?: string
+  /** Wake at the next change (`any`, the default) or when nothing is pending (`all`). */
+  readonly until?: 'any' | 'all'
+}
+
+/** What `update_agent_graph` answers. */
+export interface UpdateAnswer {
+  readonly update: {
+    readonly updateId: string
+    readonly revision: number
+    readonly committedAt: number
+    readonly created: boolean
+    readonly workIds: readonly string[]
+  }
+  readonly graph: JsonValue
+}
+
+/** What `yield_agent_graph` answers. */
+export interface YieldAnswer {
+  readonly graphId: string
+  /** The wake becomes a turn of its own once the session is idle. */
+  readonly deliveredOnIdle: true
+  /** The reserved id of this wait. */
+  readonly wakeId: string
+  readonly pendingWorkCount: number
+  readonly until: 'any' | 'all'
+  /** Ids of the works that can wake the session. */
+  readonly waitingFor: readonly string[]
+}
+
+/** The model's door to the graphs of one root session. */
+export interface AgentGraphController {
+  readonly rootSessionId: string
+  view(call: GraphCall, input: ViewInput): Promise<JsonValue>
+  update(call: GraphCall, input: UpdateInput): Promise<UpdateAnswer>
+  yield(call: GraphCall, input: YieldInput): Promise<YieldAnswer>
+}
+
+/** A controller that also drives: what {@link createAgentGraphController} returns. */
+export interface DrivingAgentGraphController extends AgentGraphController {
+  /** Drives what is open after a restart; resolves when the first pass is through. */
+  recover(): Promise<void>
+  /** Something can still wake the root: live work, an undelivered change, or an open wake. */
+  expectsWake(): boolean
+  /** Resolves when nothing is under way in this process: no pass, no activation, no wake. */
+  whenQuiet(): Promise<void>
+  /** Stops driving. Activations under way are left to the next process. Idempotent. */
+  dispose(): Promise<void>
+}
+
+/** Serves many roots from one service. */
+export interface AgentGraphControllers {
+  forSession(sessionId: string): AgentGraphController | undefined
+}
+
+/** The conclusion of an input, handed to an operator as data. */
+export interface Handoff {
+  readonly workId: string
+  readonly recordId: string
+  readonly title?: string
+  readonly text: string
+  readonly truncated: boolean
+}
+
+/** One activation that is to run. */
+export interface Activation {
+  readonly graphId: string
+  readonly rootSessionId: string
+  readonly work: Work
+  readonly operator: Operator
+  readonly claim: Claim
+  readonly attempt: number
+  /** The run of this attempt; stable over restarts. */
+  readonly runId: string
+}
+
+/** How an activation ended. `interrupted`: the run was lost, and may be tried again. */
+export interface ActivationEnd {
+  readonly outcome: 'completed' | 'failed' | 'aborted' | 'cancelled' | 'interrupted'
+  readonly conclusion?: string
+  readonly reason?: string
+}
+
+/** Runs operators. Every method is idempotent per run id and safe to repeat after a restart. */
+export interface GraphExecutor {
+  /** Prepares the operator of a work; rejects when its target cannot be had. */
+  provision?(work: Work, operator: Operator): Promise<void>
+  /** Makes the run durable; resolves when it will happen even after a crash. */
+  start(activation: Activation, prompt: string): Promise<void>
+  /** Resolves when the run has ended. Rejects only when it cannot be known. */
+  observe(activation: Activation, signal: AbortSignal): Promise<ActivationEnd>
+  cancel(activation: Activation, reason: string): Promise<void>
+}
+
+/** One delivery of a wake. */
+export interface WakeDelivery {
+  readonly graphId: string
+  readonly wakeId: string
+  readonly attemptId: string
+  readonly message: string
+  /** Asked right before the turn is sent: false means that the root has seen it all by now. */
+  readonly stillWanted: () => Promise<boolean>
+}
+
+export interface WakeSender {
+  /**
+   * Makes one turn of the root out of it and resolves when that turn is over.
+   * `superseded`: it was no longer wanted. Rejects when the turn failed; the wake is tried again.
+   */
+  deliver(delivery: WakeDelivery, signal: AbortSignal): Promise<'delivered' | 'superseded'>
+}
+
+/** Kinds of operators that a work may ask for. */
+export interface OperatorCatalog {
+  readonly agents: readonly { readonly id: string; readonly description?: string }[]
+  readonly presets: readonly { readonly id: string; readonly description?: string }[]
+}
+
+export interface ControllerOptions {
+  readonly executor: GraphExecutor
+  readonly wakes?: WakeSender
+  /** Accepted for compatibility: records are read from the store, which is durable. */
+  readonly recordSource?: unknown
+  /** Activations that may be under way at once; default 8. */
+  readonly maxNewActivations?: number
+  /** Default: every agent id is accepted. */
+  readonly catalog?: () => OperatorCatalog
+  /** Default: the instruction, then the inputs as delimited data. */
+  readonly renderPrompt?: (work: Work, handoffs: readonly Handoff[]) => string
+  /** Attempts of an activation whose run was lost, default 3; and of a wake, default 5. */
+  readonly maxAttempts?: number
+  /** How long changes gather before a wake is made, milliseconds; default 250. */
+  readonly wakeDelayMs?: number
+  readonly onError?: (error: unknown, doing: string) => void
+}
+
+export interface ControllerConfig {
+  readonly store: GraphControl
+  readonly rootSessionId: string
+  /** Accepted for compatibility: every id is derived from what it names. */
+  readonly newId?: () => string
+  readonly observeGraph?: (state: GraphState) => void
+  readonly options: ControllerOptions
+}

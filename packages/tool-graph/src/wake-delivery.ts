@@ -1,0 +1,157 @@
+/**
+ * The wakes of one graph. Changes gather for a moment, then at most one wake is open: claimed,
+ * delivered as one root turn, settled. A failed delivery is tried again with back-off until the
+ * attempts are used up; then the wake is exhausted and stays visible in the graph.
+ */
+import {
+  graphWakeAttemptId,
+  graphWakeId,
+  type GraphControl,
+  type GraphState,
+  type Wake,
+} from 'dsh-graph-control'
+import type { WakeSender } from './types.ts'
+import { wakeMessage } from './wake-message.ts'
+
+const OPEN: ReadonlySet<Wake['status']> = new Set<Wake['status']>(['pending', 'running', 'retryable_failed'])
+const BACKOFF_MS = 1_000
+const MAX_BACKOFF_MS = 30_000
+
+/** The wake that is on its way, if any. */
+export function openWake(state: GraphState): Wake | undefined {
+  for (const wake of state.wakes.values()) if (OPEN.has(wake.status)) return wake
+  return undefined
+}
+
+/**
+ * Whether a turn is still to be made of a wake. What the root has seen meanwhile needs none, and a
+ * root that waits for all is not disturbed by a part. After a failed attempt seeing is not enough:
+ * the turn in which the root looked was cut off before it could act.
+ */
+function isWanted(state: GraphState | undefined, wake: Wake, attempts: number): boolean {
+  if (state === undefined || state.closed) return false
+  if (state.wait?.until === 'all' && state.counts.pending > 0) return false
+  return attempts > 1 || state.seenChangeSeq < wake.snapshotVersion
+}
+
+export interface WakeDeliveryDeps {
+  readonly store: GraphControl
+  readonly graphId: string
+  readonly rootSessionId: string
+  readonly sender: WakeSender
+  readonly delayMs: number
+  readonly maxAttempts: number
+  readonly onError: (error: unknown, doing: string) => void
+  /** Called when a delivery is over, whatever came of it. */
+  readonly onSettled: () => void
+}
+
+export class WakeDelivery {
+  private readonly deps: WakeDeliveryDeps
+  private readonly abort = new AbortController()
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private delivering: Promise<void> | undefined
+
+  constructor(deps: WakeDeliveryDeps) {
+    this.deps = deps
+  }
+
+  /** A delivery is waiting for its moment or under way. */
+  get busy(): boolean {
+    return this.timer !== undefined || this.delivering !== undefined
+  }
+
+  /** Sees to it that a delivery happens soon; does nothing when one is on its way. */
+  request(delayMs: number = this.deps.delayMs): void {
+    if (this.busy || this.abort.signal.aborted) return
+    this.timer = setTimeout(() => {
+      this.timer = undefined
+      const done = this.deliver()
+        .catch((error: unknown) => {
+          if (!this.abort.signal.aborted)
+            this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
+        })
+        .finally(() => {
+          this.delivering = undefined
+          if (!this.abort.signal.aborted) this.deps.onSettled()
+        })
+      this.delivering = done
+    }, delayMs)
+  }
+
+  async whenQuiet(): Promise<void> {
+    await this.delivering
+  }
+
+  async dispose(): Promise<void> {
+    this.abort.abort()
+    clearTimeout(this.timer)
+    this.timer = undefined
+    await this.delivering
+  }
+
+  /** The open wake, or a new one for what the root has not seen. */
+  private async claim(state: GraphState): Promise<Wake | undefined> {
+    const open = openWake(state)
+    if (open !== undefined) return open
+    if (state.closed || state.changeSeq <= state.seenChangeSeq) return undefined
+    const { graphId, rootSessionId, store } = this.deps
+    const wakeId = graphWakeId(graphId, state.changeSeq)
+    const { wake } = await store.claimSupervisorWake({
+      graphId,
+      wakeId,
+      snapshotVersion: state.changeSeq,
+      rootSessionId,
+    })
+    return OPEN.has(wake.status) ? wake : undefined
+  }
+
+  private async deliver(): Promise<void> {
+    const { graphId, maxAttempts, sender, store } = this.deps
+    const state = await store.readGraph(graphId)
+    if (state === undefined) return
+    const wake = await this.claim(state)
+    if (wake === undefined) return
+    // An attempt that a crash cut off is taken up under its own id: its turn may have run already.
+    let attemptId = wake.status === 'running' ? wake.currentAttemptId : undefined
+    let { attempts } = wake
+    if (attemptId === undefined) {
+      attemptId = graphWakeAttemptId(wake.wakeId, attempts + 1)
+      const begun = await store.beginSupervisorWakeAttempt({
+        graphId,
+        wakeId: wake.wakeId,
+        attemptId,
+        maxAttempts,
+      })
+      if (!begun.acquired) return
+      attempts = begun.wake.attempts
+    }
+    const settle = { graphId, wakeId: wake.wakeId, attemptId }
+    try {
+      const status = await sender.deliver(
+        {
+          ...settle,
+          message: wakeMessage(state),
+          stillWanted: async () => isWanted(await store.readGraph(graphId), wake, attempts),
+        },
+        this.abort.signal,
+      )
+      await store.completeSupervisorWakeAttempt({ ...settle, status })
+    } catch (error) {
+      if (this.abort.signal.aborted) return
+      const failureReason = error instanceof Error ? error.message : String(error)
+      const exhausted = attempts >= maxAttempts
+      await store.completeSupervisorWakeAttempt({
+        ...settle,
+        status: exhausted ? 'exhausted' : 'retryable_failed',
+        failureReason,
+      })
+      this.deps.onError(
+        error,
+        exhausted ? `waking the root of ${graphId}; giving up` : `waking the root of ${graphId}`,
+      )
+      if (!exhausted)
+        setImmediate(() => this.request(Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** (attempts - 1))))
+    }
+  }
+}

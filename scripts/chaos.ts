@@ -1,0 +1,50 @@
+/** `pnpm chaos [store|loop|graph|hosts]`: runs `packages/<package>/chaos/*-chaos.ts`, kills included. */
+import { chosen, emit, freshSeed, houseOptions, targetsIn } from './command-line.ts'
+
+interface Summary {
+  readonly suite: string
+  readonly rounds: number
+  readonly failed: number
+  readonly lost: number
+  readonly doubled: number
+  readonly failures: readonly { readonly round: number; readonly seed: number; readonly text: string }[]
+}
+
+interface ChaosModule {
+  run: (options: { rounds: number; seed: number }) => Promise<Summary>
+}
+
+const HELP = `pnpm chaos [store|loop] [--rounds N] [--seed S] [--json]
+
+Kills real processes with SIGKILL at random moments and checks what they acknowledged. The summary
+line is {"suite","rounds","failed","lost","doubled"}; a failed round prints the seed that repeats it
+(--rounds 1 --seed <seed>). Default 20 rounds. Exit 1 when a round failed.`
+
+/** The suite's name on the command line, by the package whose promise it tests. */
+const SUITES: Readonly<Record<string, string>> = {
+  'durable-log': 'store',
+  'agent-loop': 'loop',
+  'graph-host': 'graph',
+}
+
+const options = houseOptions(HELP, 'rounds')
+const targets = targetsIn<ChaosModule>('chaos', '-chaos.ts', (dir) => SUITES[dir] ?? dir)
+for (const target of chosen(targets, options.target)) {
+  const { run } = await target.load()
+  const { failures, ...summary } = await run({
+    rounds: options.count ?? 20,
+    seed: options.seed ?? freshSeed(),
+  })
+  for (const failure of failures)
+    emit(
+      options.json,
+      { suite: summary.suite, ...failure },
+      `${summary.suite} round ${failure.round} failed, --seed ${failure.seed}: ${failure.text}`,
+    )
+  emit(
+    options.json,
+    summary,
+    `${summary.suite}: ${summary.rounds} rounds, ${summary.failed} failed, ${summary.lost} lost, ${summary.doubled} doubled`,
+  )
+  if (summary.failed > 0) process.exitCode = 1
+}

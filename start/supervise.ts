@@ -1,0 +1,210 @@
+/**
+ * Drives the errand: one root session, one task, until the graph is finished and answered.
+ *
+ * Every message to the root is a run of the agent-loop host with a key of its own, so a start that
+ * was killed and resumed sends nothing twice. Between runs the root is woken by the graph host.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { Agent } from '@deepseek-ai/dsh-agent'
+import { SessionId } from '@deepseek-ai/dsh-session'
+import type { DrivingAgentGraphController } from 'dsh-tool-graph'
+import type { GraphState } from 'dsh-graph-control'
+import { WorkChanges, type ProgressView } from './progress.ts'
+import { StartError } from './start-error.ts'
+import type { Errand } from './state-dir.ts'
+
+const SCRIPTED = { provider: 'scripted', model: 'demo' }
+const DEEPSEEK = {
+  provider: 'deepseek-official',
+  model: process.env['DEEPSEEK_MODEL'] || 'deepseek-v4-flash',
+}
+/** How often a root that stopped short is asked to go on, in one start. */
+const MAX_NUDGES = 2
+
+export interface Outcome {
+  readonly graphId: string
+  readonly works: readonly { readonly workId: string; readonly status: string }[]
+  readonly answer: string
+}
+
+function promptOf(task: string): string {
+  return [
+    'Supervise an agent graph for this task and answer it.',
+    `Task: ${task.replaceAll(/\s+/gu, ' ')}`,
+    'Add three works in one update: "survey" (its operator calls the field_survey tool on the task and reports findings and nonce verbatim), "measure" (its operator calls the word_count tool on the text of the task), and "report", which takes both as inputs and joins them, keeping the survey nonce verbatim.',
+    'Then yield. When woken and nothing is pending, read the report, finish the graph with its record id, and answer in two sentences that carry the survey nonce verbatim.',
+  ].join('\n')
+}
+
+const NUDGE =
+  'You were interrupted. Look at the agent graph, go on from where it stands, and answer the task once the graph is finished.'
+
+/** How the newest turn of the root ended; `undefined` while it runs or before the first. */
+function lastEnd(agent: Agent) {
+  const event = agent.session.events.findLast(({ type }) => type === 'turn/start' || type === 'turn/end')
+  return event?.type === 'turn/end' ? event.data.reason : undefined
+}
+
+/** Text of the root's newest turn. */
+function lastAnswer(agent: Agent): string {
+  const { events } = agent.session
+  const from = events.findLastIndex(({ type }) => type === 'turn/start')
+  const texts = events.slice(from).flatMap((event) => {
+    if (event.type !== 'assistant/message') return []
+    const text = event.data.message.content
+      .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+      .join('')
+    return text === '' ? [] : [text]
+  })
+  return texts.at(-1) ?? ''
+}
+
+export class Supervision {
+  private readonly ctx: Context
+  private readonly errand: Errand
+  private readonly view: ProgressView
+  private readonly undo: (() => unknown)[] = []
+  private readonly looks = new Set<() => void>()
+
+  constructor(ctx: Context, errand: Errand, view: ProgressView) {
+    this.ctx = ctx
+    this.errand = errand
+    this.view = view
+  }
+
+  /**
+   * @param signal ends the waiting; what runs is taken up by the next start.
+   * @throws StartError `run` when the graph does not get finished and answered.
+   */
+  async run(signal: AbortSignal): Promise<Outcome> {
+    this.watch()
+    const onAbort = () => this.look()
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      const agent = await this.openRoot()
+      await this.say('task', promptOf(this.errand.task))
+      for (let nudges = 0; ; nudges++) {
+        await this.whenQuiet(agent, signal)
+        const end = lastEnd(agent)
+        const graph = await this.graph()
+        if (end?.kind === 'error')
+          throw new StartError('run', `the model failed: ${end.error.code}: ${end.error.message}`)
+        if (graph?.closed === true && end?.kind === 'completed') return this.outcome(agent, graph)
+        if (nudges === MAX_NUDGES)
+          throw new StartError(
+            'run',
+            graph === undefined
+              ? 'the root session answered without opening a graph'
+              : `the root session stopped (${end?.kind ?? 'no turn'}) with graph ${graph.graphId} ${graph.closed ? 'finished but not answered' : 'unfinished'}`,
+          )
+        this.view.show({ type: 'note', text: 'the root session stopped short; asking it to go on' })
+        await this.say(`nudge-${agent.session.seq}`, NUDGE)
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      for (const undo of this.undo.splice(0)) undo()
+    }
+  }
+
+  /** Resumes the stored root session, or makes it when a kill came before it was written. */
+  private async openRoot(): Promise<Agent> {
+    const sessionId = SessionId(this.errand.sessionId)
+    const agentOptions = this.ctx.llm.listProviders().some(({ id }) => id === SCRIPTED.provider)
+      ? SCRIPTED
+      : DEEPSEEK
+    const stored = await this.ctx.sessionPersistence.inspect(sessionId).then(
+      () => true,
+      () => false,
+    )
+    const { agent } = stored
+      ? await this.ctx.agents.resume({ resumeSessionId: sessionId, agentOptions })
+      : await this.ctx.agents.create({ sessionId, meta: { cwd: process.cwd() }, agentOptions })
+    return agent
+  }
+
+  private async say(key: string, message: string): Promise<void> {
+    const { sessionId } = this.errand
+    const { runId } = await this.ctx.agentLoopHost.accept({
+      sessionId,
+      message,
+      idempotencyKey: `${sessionId}/${key}`,
+      provenance: { kind: 'user' },
+    })
+    this.view.show({ type: 'note', text: `run ${runId} accepted` })
+  }
+
+  private watch(): void {
+    const changes = new WorkChanges()
+    const { ctx, errand, view } = this
+    this.undo.push(
+      ctx.graphControl.onCommitted((state) => {
+        if (state.rootSessionId !== errand.sessionId) return
+        for (const event of changes.next(state)) view.show(event)
+        this.look()
+      }),
+      ctx.on('session/event', (session, event) => {
+        if (session.id !== errand.sessionId) return
+        if (event.type === 'turn/start' || event.type === 'turn/end') {
+          const detail = event.type === 'turn/end' ? event.data.reason.kind : undefined
+          const phase = event.type === 'turn/start' ? 'start' : 'end'
+          view.show({ type: 'turn', sessionId: session.id, turn: event.data.turn, phase, detail })
+        }
+        if (event.type === 'tool/call')
+          view.show({ type: 'tool', sessionId: session.id, name: event.data.name })
+      }),
+      ctx.on('agent/status', () => this.look()),
+    )
+  }
+
+  private look(): void {
+    for (const look of this.looks) look()
+  }
+
+  private controller(): DrivingAgentGraphController | undefined {
+    const service = this.ctx.get('agentGraphController')
+    if (service === undefined || !('forSession' in service)) return undefined
+    return service.forSession(this.errand.sessionId) as DrivingAgentGraphController | undefined
+  }
+
+  /** Resolves when the root is idle, none of its runs is open, and no wake is to be expected. */
+  private async whenQuiet(agent: Agent, signal: AbortSignal): Promise<void> {
+    const quiet = () => {
+      const lane = this.ctx.agentLoopHost.lanes().find(({ sessionId }) => sessionId === this.errand.sessionId)
+      return (
+        agent.status === 'idle' &&
+        !agent.inbox.hasPending &&
+        (lane === undefined || (lane.running === undefined && lane.queued.length === 0)) &&
+        this.controller()?.expectsWake() !== true
+      )
+    }
+    for (;;) {
+      signal.throwIfAborted()
+      // Commits and status changes are announced before their makers return; look after them.
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      if (quiet()) return
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(done, 100)
+        const looks = this.looks
+        function done() {
+          clearTimeout(timer)
+          looks.delete(done)
+          resolve()
+        }
+        looks.add(done)
+      })
+    }
+  }
+
+  private async graph(): Promise<GraphState | undefined> {
+    const epoch = await this.ctx.graphControl.currentEpoch(this.errand.sessionId)
+    return epoch === undefined ? undefined : this.ctx.graphControl.readGraph(epoch.graphId)
+  }
+
+  private outcome(agent: Agent, graph: GraphState): Outcome {
+    return {
+      graphId: graph.graphId,
+      works: [...graph.works.values()].map(({ workId, status }) => ({ workId, status })),
+      answer: lastAnswer(agent),
+    }
+  }
+}
