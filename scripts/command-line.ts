@@ -58,22 +58,23 @@ export function houseOptions(help: string, countOption?: 'rounds' | 'runs'): Hou
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
         seed: { type: 'string' },
-        ...(countOption === undefined ? {} : { [countOption]: { type: 'string' as const } }),
+        rounds: { type: 'string' },
+        runs: { type: 'string' },
       },
     })
-    if (values['help'] === true) {
+    if (values.help) {
       console.log(help)
       process.exit(0)
     }
+    for (const option of ['rounds', 'runs'] as const)
+      if (option !== countOption && values[option] !== undefined)
+        throw new Error(`there is no option --${option}`)
     if (positionals.length > 1) throw new Error('name one target at the most')
     return {
       target: positionals[0],
-      json: values['json'] === true,
-      count:
-        countOption === undefined
-          ? undefined
-          : naturalOf(values[countOption] as string | undefined, countOption),
-      seed: naturalOf(values['seed'] as string | undefined, 'seed'),
+      json: values.json,
+      count: countOption === undefined ? undefined : naturalOf(values[countOption], countOption),
+      seed: naturalOf(values.seed, 'seed'),
     }
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${help}`)

@@ -23,12 +23,10 @@ function checkFile(path: string): void {
   if (!Array.isArray(rows)) throw new StartError('config', `${path} is not a list of rows`)
 }
 
-/** The first line that says why, from the innermost cause. */
+/** The loader's own words without the frame that every row of a file has around it. */
 function reasonOf(error: unknown): string {
-  const lines: string[] = []
-  for (let at: unknown = error; at instanceof Error; at = at.cause)
-    lines.push(at.message.split('\n')[0] ?? '')
-  return [...new Set(lines)].join(': ')
+  const [line = String(error)] = (error instanceof Error ? error.message : String(error)).split('\n')
+  return line.replace(/^.*?\(cordis:include\): /u, '')
 }
 
 /** @throws StartError `config`; the partial context is disposed by then. */
@@ -37,6 +35,6 @@ export async function bootComposition(path: string): Promise<Context> {
   try {
     return await boot(BIN, path)
   } catch (error) {
-    throw new StartError('config', reasonOf(error), { cause: error })
+    throw new StartError('config', `${path} does not boot: ${reasonOf(error)}`, { cause: error })
   }
 }

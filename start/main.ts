@@ -15,6 +15,21 @@ function viewOf(options: StartOptions, startedAt: number): ProgressView {
   return process.stdout.isTTY ? createBoardView(process.stdout, startedAt) : createLineView(write, startedAt)
 }
 
+function printResult(result: object): void {
+  console.log(JSON.stringify({ type: 'result', ...result }))
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/gu, ' ')
+}
+
+/** A failure whose result line is printed already. */
+class Reported extends Error {
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause })
+  }
+}
+
 async function run(options: StartOptions, abort: AbortController): Promise<void> {
   const launchedAt = Date.now()
   prepareStateDir(options.stateDir)
@@ -30,46 +45,28 @@ async function run(options: StartOptions, abort: AbortController): Promise<void>
   const { Supervision } = await import('./supervise.ts')
   const ctx = await bootComposition(options.config)
   const startedAt = Date.now()
+  const bootMs = startedAt - launchedAt
   const view = viewOf(options, startedAt)
+  const supervision = new Supervision(ctx, errand, view)
   try {
-    const bootMs = startedAt - launchedAt
     view.show({
       type: 'note',
       text: `state in ${options.stateDir}; task: ${errand.task}; booted in ${bootMs} ms`,
     })
-    const { graphId, works, answer } = await new Supervision(ctx, errand, view).run(abort.signal)
+    const outcome = await supervision.run(abort.signal)
     view.close()
-    const result = {
-      type: 'result',
-      status: 'completed',
-      graphId,
-      stateDir: options.stateDir,
-      bootMs,
-      runMs: Date.now() - startedAt,
-      works,
-      answer,
-    }
-    if (options.json) console.log(JSON.stringify(result))
+    const runMs = Date.now() - startedAt
+    if (options.json)
+      printResult({ status: 'completed', ...outcome, stateDir: options.stateDir, bootMs, runMs })
     else
       console.log(
-        `\n${answer}\n\ngraph ${graphId} finished in ${result.runMs} ms (boot ${bootMs} ms); state: ${options.stateDir}`,
+        `\n${outcome.answer}\n\ngraph ${outcome.graphId} finished in ${runMs} ms (boot ${bootMs} ms); state: ${options.stateDir}`,
       )
   } catch (error) {
     view.close()
-    if (options.json && !abort.signal.aborted) {
-      const { message } = error as Error
-      console.log(
-        JSON.stringify({
-          type: 'result',
-          status: 'failed',
-          graphId: null,
-          works: [],
-          answer: '',
-          error: message,
-        }),
-      )
-    }
-    throw error
+    if (options.json)
+      printResult({ status: 'failed', ...(await supervision.standing()), error: messageOf(error) })
+    throw new Reported(error)
   } finally {
     await ctx.root.fiber.dispose()
   }
@@ -81,12 +78,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     abort.abort(new StartError('run', `interrupted by ${signal}; go on with --resume`)),
   )
 
+let json = false
 try {
   const options = parseOptions(process.argv.slice(2), process.cwd(), PROJECT)
+  json = options.json
   if (options.help) console.log(HELP)
   else await run(options, abort)
 } catch (error) {
-  const { message } = error as Error
-  console.error(`start: ${message.replaceAll(/\s*\n\s*/gu, ' ')}`)
-  process.exitCode = abort.signal.aborted ? 130 : error instanceof StartError ? error.exitCode : 1
+  if (json && !(error instanceof Reported))
+    printResult({ status: 'failed', graphId: null, works: [], answer: '', error: messageOf(error) })
+  console.error(`start: ${messageOf(error)}`)
+  const cause = error instanceof Reported ? error.cause : error
+  process.exitCode = abort.signal.aborted ? 130 : cause instanceof StartError ? cause.exitCode : 1
 }

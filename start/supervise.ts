@@ -59,6 +59,10 @@ function lastAnswer(agent: Agent): string {
   return texts.at(-1) ?? ''
 }
 
+function worksOf(graph: GraphState): Outcome['works'] {
+  return [...graph.works.values()].map(({ workId, status }) => ({ workId, status }))
+}
+
 export class Supervision {
   private readonly ctx: Context
   private readonly errand: Errand
@@ -200,11 +204,13 @@ export class Supervision {
     return epoch === undefined ? undefined : this.ctx.graphControl.readGraph(epoch.graphId)
   }
 
+  /** Where the graph stands, for a result that is not complete. */
+  async standing(): Promise<{ graphId: string | null; works: Outcome['works']; answer: string }> {
+    const graph = await this.graph().catch(() => undefined)
+    return { graphId: graph?.graphId ?? null, works: graph === undefined ? [] : worksOf(graph), answer: '' }
+  }
+
   private outcome(agent: Agent, graph: GraphState): Outcome {
-    return {
-      graphId: graph.graphId,
-      works: [...graph.works.values()].map(({ workId, status }) => ({ workId, status })),
-      answer: lastAnswer(agent),
-    }
+    return { graphId: graph.graphId, works: worksOf(graph), answer: lastAnswer(agent) }
   }
 }

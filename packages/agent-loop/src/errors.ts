@@ -6,9 +6,16 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `conflict`: the idempotency key or run id is taken by another request.
  * - `run-not-found`: no such run.
  * - `session-not-found`: nobody can open the session.
+ * - `quarantined`: the session's run stream holds an entry this version cannot read; `cause` says which.
  * - `closed`: the host is shutting down.
  */
-export type AgentLoopErrorCode = 'invalid' | 'conflict' | 'run-not-found' | 'session-not-found' | 'closed'
+export type AgentLoopErrorCode =
+  | 'invalid'
+  | 'conflict'
+  | 'run-not-found'
+  | 'session-not-found'
+  | 'quarantined'
+  | 'closed'
 
 export class AgentLoopError extends HarnessError {
   declare readonly code: AgentLoopErrorCode

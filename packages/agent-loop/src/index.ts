@@ -1,10 +1,43 @@
+/**
+ * dsh-agent-loop-host: runs of agents that are accepted durably, run once and in order, and can be
+ * asked for at any time. The service is `ctx.agentLoopHost`.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
+import type { Config } from './config.ts'
+import { mountHost } from './mount-host.ts'
 import type { AgentLoopHost } from './types.ts'
 
+export { Config } from './config.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
-export * from './types.ts'
+export {
+  TERMINAL_RUN_STATES,
+  type AcceptedRun,
+  type AgentLoopHost,
+  type LaneSnapshot,
+  type RunError,
+  type RunOutcome,
+  type RunProvenance,
+  type RunRequest,
+  type RunState,
+  type RunUsage,
+  type RunView,
+  type SessionOpener,
+} from './types.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
     agentLoopHost: AgentLoopHost
   }
+}
+
+const PACKAGE = 'dsh-agent-loop-host'
+
+export const name = 'agent-loop-host'
+
+export const inject = ['agents', 'sessions']
+
+export async function apply(ctx: Context, config: Config): Promise<void> {
+  warnWhenMissing(ctx, PACKAGE, ['durableLog'], 'runs are neither accepted nor recovered')
+  await mountOnce(ctx, PACKAGE, ['agents', 'sessions', 'durableLog'], (live) => mountHost(live, config))
 }

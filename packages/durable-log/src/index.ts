@@ -3,7 +3,10 @@
  */
 import type { DurableLog } from './types.ts'
 
+export { apply, Config, inject, name } from './plugin.ts'
 export { DurableLogError, type DurableLogErrorCode, type DurableLogErrorDetails } from './errors.ts'
+export { memoryLog } from './memory-log.ts'
+export { sqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 export type {
   AppendOptions,
   DurableLog,

@@ -58,7 +58,10 @@ export interface ListOptions {
   readonly limit?: number
 }
 
-/** Streams in code-unit order of their names; `cursor` is there when more follow. */
+/**
+ * Streams in code-point order of their names, which is the byte order of UTF-8; `cursor` is there
+ * when more follow.
+ */
 export interface StreamPage {
   readonly streams: readonly StreamHead[]
   readonly cursor?: string

@@ -6,7 +6,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `schedule-closed`: the graph is finished; nothing is added to it.
  * - `schedule-revision-conflict`: the caller decided on an older revision.
  * - `schedule-update-conflict`: the same update id or the same tool call with another payload.
- * - `work-conflict`: a work id is taken, or names a work that does not exist.
+ * - `work-conflict`: a work id is taken or names a work that does not exist, or the state of a work
+ *   forbids the step (it is over, it still waits, it keeps the graph from being finished).
  * - `intent-claim-conflict`, `intent-not-found`: claims.
  * - `provision-conflict`, `provision-not-found`: operators.
  * - `attempt-conflict`: a result of an attempt that is no longer the live one.
@@ -14,6 +15,7 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `wake-conflict`, `wake-not-found`, `wake-attempt-not-found`, `wake-already-delivered`: wakes.
  * - `invalid`: malformed input; the message names the field. Nothing was written.
  * - `quarantined`: the stored stream cannot be folded; other graphs are not affected.
+ * - `closed`: the store was closed.
  */
 export type GraphControlErrorCode =
   | 'graph-not-found'
@@ -35,6 +37,7 @@ export type GraphControlErrorCode =
   | 'wake-already-delivered'
   | 'invalid'
   | 'quarantined'
+  | 'closed'
 
 export class GraphControlError extends HarnessError {
   declare readonly code: GraphControlErrorCode

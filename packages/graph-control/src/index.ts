@@ -1,6 +1,28 @@
+/**
+ * dsh-graph-control: the durable store of agent graphs, and the service `ctx.graphControl`.
+ */
 import type { GraphControl } from './types.ts'
 
 export { GraphControlError, type GraphControlErrorCode } from './errors.ts'
+export {
+  epochGraphId,
+  graphClaimId,
+  graphIntentId,
+  graphOperatorId,
+  graphOperatorSessionId,
+  graphProvisionId,
+  graphRecordId,
+  graphUpdateId,
+  graphWakeAttemptId,
+  graphWakeId,
+  graphWorkId,
+  runIdOf,
+  stableHash,
+  type UpdateIdentity,
+} from './ids.ts'
+export { apply, Config, inject, name } from './plugin.ts'
+export { reconcile, type ReconcileOptions } from './reconcile.ts'
+export { GraphControlStore, type GraphControlStoreOptions } from './store.ts'
 export * from './types.ts'
 
 declare module '@deepseek-ai/cordis' {

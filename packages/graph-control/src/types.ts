@@ -113,6 +113,8 @@ export interface Work extends WorkRequest {
   readonly recordIds: readonly string[]
   readonly startedAt?: number
   readonly endedAt?: number
+  /** The change sequence at which it ended: what a root that looked earlier has not seen. */
+  readonly endedChangeSeq?: number
 }
 
 /** A durable actor of the graph: one child session. */
@@ -160,6 +162,12 @@ export interface Claim extends ClaimRequest {
   readonly cancellationReason?: string
   /** Attempts begun, from 1; 0 before the first. The run of attempt n>1 is `<targetRunId>#<n>`. */
   readonly attempt: number
+  /** Why the attempt before this one was given up. */
+  readonly retryReason?: string
+  /** How it ended, once `settled`. */
+  readonly outcome?: ActivationOutcome
+  /** The record it left, once `settled` with one. */
+  readonly recordId?: string
 }
 
 export interface AdmissionTransition {
@@ -184,6 +192,8 @@ export interface GraphRecord {
   readonly bytes: number
   /** `sha256:` of the whole text. */
   readonly digest: string
+  /** The stored text was cut at the cap of one result; it says so at its end. */
+  readonly textTruncated: boolean
   readonly committedAt: number
 }
 
@@ -229,7 +239,29 @@ export interface GraphCounts {
   readonly terminal: number
 }
 
-/** The folded state of one graph. Frozen views: never mutate. */
+/**
+ * What is not over yet, kept incrementally, so that a driver's pass costs O(live) and not O(graph).
+ * Each in order of arrival.
+ */
+export interface GraphLive {
+  /** Works that are not terminal. */
+  readonly pending: ReadonlyMap<string, true>
+  /** Works that are `ready`. */
+  readonly ready: ReadonlyMap<string, true>
+  /** Claims that are `claimed` or `executing`, also those of works that were stopped meanwhile. */
+  readonly claims: ReadonlyMap<string, true>
+  /** Operators with a live claim, and that claim: an operator does one thing at a time. */
+  readonly busyOperators: ReadonlyMap<string, string>
+  /** The wake that is `pending`, `running` or `retryable_failed`. */
+  readonly openWakeId: string | undefined
+  /** The highest change sequence any wake reports up to, whatever became of it. */
+  readonly wokenChangeSeq: number
+}
+
+/**
+ * The folded state of one graph. Frozen, and it stays what it was: a later commit leads to another
+ * state, and the two share what did not change.
+ */
 export interface GraphState {
   readonly graphId: string
   readonly rootSessionId: string | undefined
@@ -237,7 +269,7 @@ export interface GraphState {
   readonly seq: number
   /** Number of updates. */
   readonly revision: number
-  /** Change sequence: grows when an activation settles or a work ends; wakes are keyed by it. */
+  /** Change sequence: grows by one with every work that ends; wakes are keyed by it. */
   readonly changeSeq: number
   /** The change sequence the root has been shown. */
   readonly seenChangeSeq: number
@@ -252,6 +284,7 @@ export interface GraphState {
   readonly wakes: ReadonlyMap<string, Wake>
   readonly wait: Wait | undefined
   readonly counts: GraphCounts
+  readonly live: GraphLive
 }
 
 export interface GraphEpoch {

@@ -1,1 +1,69 @@
+/**
+ * Graphs as tools of the DeepSeek Harness: an author defines a LangGraph graph with `defineGraph`,
+ * and the plugin mounts it, compiles it at its first call, checks what goes in and what comes out.
+ * Importing this package loads no LangChain module.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import z from '@deepseek-ai/schemastery'
+import { mountOnce } from '@dsh-graph/plugin-mount'
+import { autoMount } from './auto-mount.ts'
+import { GraphTools } from './registry.ts'
+
+export { createGraphDefinition, defineGraph } from './definition.ts'
+export {
+  GraphDefinitionError,
+  GraphDuplicateError,
+  GraphError,
+  GraphInterruptedError,
+  GraphResultError,
+  GraphThreadError,
+  GraphTimeoutError,
+  GraphUnmountedError,
+  GraphValidationError,
+  type GraphErrorCode,
+  type GraphInterrupt,
+} from './errors.ts'
+export type { GraphTools } from './registry.ts'
+export { createGraphTool } from './tool.ts'
+export type {
+  CallingAgent,
+  GraphBuilder,
+  GraphCall,
+  GraphDefinition,
+  GraphDefinitionOptions,
+  GraphEntry,
+  GraphInvocable,
+  GraphLike,
+  GraphSettings,
+  GraphShape,
+  GraphStateKey,
+  GraphThreadContext,
+  GraphThreadId,
+  GraphToolOptions,
+  GraphValidate,
+  GraphValidationContext,
+  GraphVerdict,
+  PublishedGraphDefinition,
+} from './types.ts'
+
+declare module '@deepseek-ai/cordis' {
+  interface Context {
+    /** The registry of graphs; there while the plugin is live. */
+    graphTools: GraphTools
+  }
+}
+
 export const name = 'graph-runtime'
+
+export const inject = ['tools']
+
+/** The row needs no configuration. */
+export const Config = z.object({})
+
+export function apply(ctx: Context): Promise<void> {
+  return mountOnce(ctx, 'dsh-graph-runtime', ['tools'], (live) => {
+    const graphs = new GraphTools(live)
+    live.provide('graphTools', graphs)
+    live.effect(() => autoMount(live, graphs), 'graphTools: published definitions')
+  })
+}

@@ -24,7 +24,7 @@ import * as toolGraph from '../src/index.ts'
 const cleanups: (() => Promise<unknown>)[] = []
 
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
 })
 
 /** Runs after the test, in reverse order. */

@@ -1,0 +1,4 @@
+/** The barrel: one line per graph. */
+import './field-survey.js'
+import './triage.js'
+import './word-count.js'

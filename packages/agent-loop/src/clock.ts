@@ -1,0 +1,19 @@
+/** The host's only source of time, so that deadlines can be tested without waiting for them. */
+
+/** The longest delay a timer of the platform takes; a longer one fires at once. */
+export const MAX_DELAY_MS = 2_147_483_647
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number
+  /** Calls `callback` once after `delayMs`; the returned function cancels it and may be called late. */
+  after(delayMs: number, callback: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, Math.min(delayMs, MAX_DELAY_MS))
+    return () => clearTimeout(timer)
+  },
+}

@@ -1,0 +1,78 @@
+/**
+ * The default opener: resumes a persisted session with the model it last used and the preset it was
+ * composed from, as DSH's own web host does. Sessions of subagents are refused: only their parent's
+ * host knows the tool filter and the policy they ran under.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent'
+import { foldRequestHeader, SessionId, type SessionEvent, type SessionHeader } from '@deepseek-ai/dsh-session'
+import { AgentLoopError } from './errors.ts'
+
+/** What is used of DSH's optional services, each absent in some profile. */
+interface Persistence {
+  inspect(
+    id: SessionId,
+    signal?: AbortSignal,
+  ): Promise<{ readonly meta: SessionHeader; readonly events: readonly SessionEvent[] }>
+}
+interface DefaultModel {
+  currentSelection(): { readonly provider: string; readonly model: string }
+}
+interface Presets {
+  mount(agentCtx: Context, id?: string): Promise<unknown>
+}
+
+/** @throws `session-not-found` when the session is unknown, or may not be resumed from here. */
+export async function resumeSession(
+  ctx: Context,
+  agents: Context['agents'],
+  sessionId: string,
+  signal: AbortSignal,
+): Promise<Agent> {
+  const persistence = ctx.get('sessionPersistence') as Persistence | undefined
+  if (persistence === undefined) throw notFound(sessionId, 'no opener claims it and nothing is persisted')
+  const { meta, events } = await inspect(persistence, sessionId, signal)
+  if (meta.origin === 'subagent') throw notFound(sessionId, 'it is a subagent and no opener claims it')
+  const presets = ctx.get('agentPresets') as Presets | undefined
+  const preset = presetOf(meta, events)
+  const { agent } = await agents.resume({
+    resumeSessionId: SessionId(sessionId),
+    agentOptions: modelOf(ctx, events),
+    signal,
+    ...(presets === undefined
+      ? {}
+      : { setup: async (agentCtx: Context) => void (await presets.mount(agentCtx, preset)) }),
+  })
+  return agent
+}
+
+async function inspect(persistence: Persistence, sessionId: string, signal: AbortSignal) {
+  try {
+    return await persistence.inspect(SessionId(sessionId), signal)
+  } catch (error) {
+    throw notFound(sessionId, error instanceof Error ? error.message : String(error), error)
+  }
+}
+
+function modelOf(ctx: Context, events: readonly SessionEvent[]): AgentOptions {
+  const used = foldRequestHeader(events)?.config
+  const route = used ?? (ctx.get('agentDefaultModel') as DefaultModel | undefined)?.currentSelection()
+  return route === undefined ? {} : { provider: route.provider, model: route.model }
+}
+
+/** The preset a session runs: the last one selected in its log, else the one it was created with. */
+function presetOf(meta: SessionHeader, events: readonly SessionEvent[]): string | undefined {
+  // The event belongs to DSH's preset package, whose types are not loaded here.
+  const selected = (events as readonly { readonly type: string; readonly data: unknown }[]).findLast(
+    (event) => event.type === 'agent-preset/selected',
+  )?.data as { readonly agentPreset?: string } | undefined
+  return selected === undefined ? meta.agentPreset : selected.agentPreset
+}
+
+function notFound(sessionId: string, why: string, cause?: unknown): AgentLoopError {
+  return new AgentLoopError(
+    'session-not-found',
+    `session ${JSON.stringify(sessionId)} cannot be opened: ${why}`,
+    cause === undefined ? undefined : { cause },
+  )
+}

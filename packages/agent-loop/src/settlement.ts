@@ -1,0 +1,81 @@
+/**
+ * How runs end: from the reason a turn closed for, from a stop of ours, or from a failure before any
+ * turn. Pure tables; writing the settlement down is the host's.
+ */
+import type { TurnEndReason } from '@deepseek-ai/dsh-session'
+import type { Settlement } from './run-fold.ts'
+
+const MAX_CODE = 100
+const MAX_TEXT = 10_000
+
+/** The part of a settlement that a cause decides; reply and usage come from the session. */
+export type Ending = Pick<Settlement, 'state' | 'error'>
+
+/** Why we end a run before its turn did. */
+export type Stop =
+  | { readonly kind: 'abort'; readonly cause: string | undefined }
+  | { readonly kind: 'deadline'; readonly timeoutMs: number }
+
+/** The ending of a run whose turn closed for this reason. */
+export function endingOfTurn(reason: TurnEndReason): Ending {
+  switch (reason.kind) {
+    case 'completed':
+      return { state: 'ok' }
+    case 'error':
+      return {
+        state: 'error',
+        error: { code: reason.error.code || 'UNKNOWN', message: reason.error.message },
+      }
+    case 'aborted':
+      return reason.reason.kind === 'disposed'
+        ? interrupted('the agent was disposed while the turn ran')
+        : aborted(
+            reason.reason.kind === 'hook'
+              ? `the turn was cancelled: ${reason.reason.reason}`
+              : `the turn was cancelled by ${reason.reason.kind}`,
+          )
+    case 'interrupted':
+      return interrupted('the process ended while the turn ran')
+    case 'blocked':
+      return problem('blocked', 'a hook refused the step')
+    case 'max-tokens':
+      return problem('max-tokens', 'the answer reached the output token limit')
+    default:
+      return unknownEnd(reason)
+  }
+}
+
+/** Plugins may add endings of their own. */
+function unknownEnd(reason: { readonly kind: string }): Ending {
+  return problem(reason.kind, `the turn ended as "${reason.kind}"`)
+}
+
+function aborted(message: string): Ending {
+  return { state: 'aborted', error: { code: 'aborted', message: message.slice(0, MAX_TEXT) } }
+}
+
+export function interrupted(message: string): Ending {
+  return { state: 'interrupted', error: { code: 'interrupted', message } }
+}
+
+/** The ending of a run that we stopped. */
+export function endingOfStop(stop: Stop): Ending {
+  if (stop.kind === 'abort') return aborted(stop.cause ?? 'the run was aborted')
+  return {
+    state: 'timed-out',
+    error: { code: 'run-timeout', message: `the run passed its deadline of ${stop.timeoutMs} ms` },
+  }
+}
+
+/** The ending of a run that failed outside any turn. */
+export function failed(code: string, error: unknown): Ending {
+  return problem(code, error instanceof Error ? error.message : String(error))
+}
+
+/** Codes and texts come from providers and plugins, so neither is trusted to be short. */
+function problem(code: string, message: string): Ending {
+  return {
+    state: 'error',
+    error: { code: code.slice(0, MAX_CODE) || 'UNKNOWN', message: message.slice(0, MAX_TEXT) },
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The log in a SQLite file, safe between processes.
+ *
+ * Owns: the life of one log (opened at first use, closed after what is under way) and its listeners.
+ * Does not own: the file, which logs of the same process share (sqlite-media).
+ */
+import { resolve } from 'node:path'
+import { checkAppend, checkList, checkRead, checkSnapshot, checkStream, checkSubscription } from './checks.ts'
+import { DurableLogError } from './errors.ts'
+import { closed } from './refusals.ts'
+import { type HeldMedium, holdMedium } from './sqlite-media.ts'
+import type { SqliteMedium } from './sqlite-medium.ts'
+import { Subscriptions } from './subscriptions.ts'
+import type {
+  AppendOptions,
+  DurableLog,
+  Entry,
+  JsonValue,
+  ListOptions,
+  ReadOptions,
+  Snapshot,
+  StoredEntry,
+  StreamHead,
+  StreamPage,
+} from './types.ts'
+
+export interface SqliteLogOptions {
+  /** The file; created with mode 0600 when missing, in folders created with 0700. */
+  readonly path: string
+  /** How long an operation waits for another process's lock before `unavailable`; default 10,000 ms. */
+  readonly busyTimeoutMs?: number
+  /** How often appends of other processes are looked for while somebody listens; default 250 ms. */
+  readonly pollIntervalMs?: number
+}
+
+const DEFAULT_BUSY_TIMEOUT_MS = 10_000
+const DEFAULT_POLL_INTERVAL_MS = 250
+
+/**
+ * A log in a SQLite file (`node:sqlite`, WAL, `synchronous=FULL`). The file is opened at first use.
+ * Logs of one process with the same file share one connection, with the settings of the first.
+ *
+ * @throws DurableLogError `invalid` for malformed options.
+ */
+export function sqliteLog(options: SqliteLogOptions): DurableLog {
+  const { path, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS } = options
+  if (typeof path !== 'string' || path.trim() === '' || path.includes('\0')) {
+    throw new DurableLogError('invalid', 'the path of a SQLite log must be the path of a file')
+  }
+  assertMs('busyTimeoutMs', busyTimeoutMs, 0)
+  assertMs('pollIntervalMs', pollIntervalMs, 1)
+  return new SqliteLog(() => holdMedium({ path: resolve(path), patienceMs: busyTimeoutMs, pollIntervalMs }))
+}
+
+function assertMs(name: string, value: number, min: number): void {
+  if (Number.isSafeInteger(value) && value >= min && value < 2 ** 31) return
+  throw new DurableLogError('invalid', `${name} must be a whole number of milliseconds from ${min}`)
+}
+
+class SqliteLog implements DurableLog {
+  private readonly acquire: () => Promise<HeldMedium>
+  private readonly subscriptions = new Subscriptions()
+  private readonly running = new Set<Promise<unknown>>()
+  private held: Promise<HeldMedium> | undefined
+  private unwatch: (() => void) | undefined
+  private closing: Promise<void> | undefined
+
+  constructor(acquire: () => Promise<HeldMedium>) {
+    this.acquire = acquire
+  }
+
+  async append(
+    stream: string,
+    expectedSeq: number | 'any',
+    entries: readonly Entry[],
+    options?: AppendOptions,
+  ): Promise<number> {
+    this.assertOpen()
+    const request = checkAppend(stream, expectedSeq, entries, options)
+    return this.run((medium) => medium.append(request))
+  }
+
+  async read(stream: string, options?: ReadOptions): Promise<readonly StoredEntry[]> {
+    this.assertOpen()
+    const request = checkRead(stream, options)
+    return this.run((medium) => medium.read(request))
+  }
+
+  async list(options?: ListOptions): Promise<StreamPage> {
+    this.assertOpen()
+    const request = checkList(options)
+    return this.run((medium) => medium.list(request))
+  }
+
+  async saveSnapshot(stream: string, seq: number, snapshot: JsonValue): Promise<void> {
+    this.assertOpen()
+    const request = checkSnapshot(stream, seq, snapshot)
+    return this.run((medium) => medium.saveSnapshot(request))
+  }
+
+  async loadSnapshot(stream: string): Promise<Snapshot | undefined> {
+    this.assertOpen()
+    const name = checkStream(stream)
+    return this.run((medium) => medium.loadSnapshot(name))
+  }
+
+  subscribe(prefix: string, listener: (head: StreamHead) => void): () => void {
+    this.assertOpen()
+    const undo = this.subscriptions.add(checkSubscription(prefix, listener).prefix, listener)
+    // A file that cannot be opened now is reported by the next operation, which also starts the watch.
+    this.medium().catch(() => undefined)
+    return () => {
+      undo()
+      if (this.subscriptions.isEmpty) this.stopWatching()
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.closing ??= this.finish())
+  }
+
+  private async finish(): Promise<void> {
+    while (this.running.size > 0) await Promise.allSettled(this.running)
+    this.subscriptions.close()
+    this.stopWatching()
+    // An opening that failed has been reported to whoever asked for it.
+    const held = await this.held?.catch(() => undefined)
+    held?.release()
+  }
+
+  private run<T>(operate: (medium: SqliteMedium) => Promise<T>): Promise<T> {
+    const outcome = this.medium().then(operate)
+    this.running.add(outcome)
+    const forget = () => void this.running.delete(outcome)
+    outcome.then(forget, forget)
+    return outcome
+  }
+
+  private async medium(): Promise<SqliteMedium> {
+    const { medium } = await this.hold()
+    if (this.unwatch === undefined && !this.subscriptions.isEmpty) {
+      this.unwatch = medium.watch((stream, seq) => this.subscriptions.announce(stream, seq))
+    }
+    return medium
+  }
+
+  /** The share in the open file; after a failure the next call tries again. */
+  private hold(): Promise<HeldMedium> {
+    return (this.held ??= this.acquire().catch((error: unknown) => {
+      this.held = undefined
+      throw error
+    }))
+  }
+
+  private stopWatching(): void {
+    this.unwatch?.()
+    this.unwatch = undefined
+  }
+
+  private assertOpen(): void {
+    if (this.closing !== undefined) throw closed()
+  }
+}

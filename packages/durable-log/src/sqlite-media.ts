@@ -1,0 +1,80 @@
+/**
+ * One open file per process: logs that name the same file share its medium, and the last one to let
+ * go closes it. Owns opening and counting; knows nothing of what is stored.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { DurableLogError } from './errors.ts'
+import { isBusy } from './node-sqlite.ts'
+import { patiently } from './patience.ts'
+import { SqliteMedium } from './sqlite-medium.ts'
+import { createPrivateFile, type FileIdentity, openDatabase, unavailable } from './sqlite-schema.ts'
+
+export interface MediumRequest {
+  /** Absolute. */
+  readonly path: string
+  readonly patienceMs: number
+  readonly pollIntervalMs: number
+}
+
+/** A share in an open medium. */
+export interface HeldMedium {
+  readonly medium: SqliteMedium
+  /** Gives the share back; once. */
+  release(): void
+}
+
+interface Open {
+  readonly medium: Promise<SqliteMedium>
+  holders: number
+}
+
+const opened = new Map<FileIdentity, Open>()
+
+/**
+ * Opens the file, or joins those who have it open; then their settings hold.
+ *
+ * @throws DurableLogError `unavailable`.
+ */
+export async function holdMedium(request: MediumRequest): Promise<HeldMedium> {
+  const identity = createPrivateFile(request.path)
+  let open = opened.get(identity)
+  if (open === undefined) opened.set(identity, (open = { medium: openMedium(request, identity), holders: 0 }))
+  const share = open
+  share.holders += 1
+  const letGo = () => {
+    share.holders -= 1
+    if (share.holders > 0) return false
+    opened.delete(identity)
+    return true
+  }
+  try {
+    const medium = await share.medium
+    return { medium, release: () => void (letGo() && medium.close()) }
+  } catch (error) {
+    letGo()
+    throw error
+  }
+}
+
+async function openMedium(request: MediumRequest, identity: FileIdentity): Promise<SqliteMedium> {
+  const { path, patienceMs, pollIntervalMs } = request
+  const attempt = (): SqliteMedium => {
+    let database: DatabaseSync | undefined
+    try {
+      database = openDatabase(path)
+      return new SqliteMedium({ path, identity, database, patienceMs, pollIntervalMs })
+    } catch (error) {
+      if (database?.isOpen === true) database.close()
+      throw error
+    }
+  }
+  try {
+    return await patiently(patienceMs, attempt)
+  } catch (error) {
+    if (error instanceof DurableLogError) throw error
+    const reason = isBusy(error)
+      ? `was locked by another process for more than ${patienceMs} ms`
+      : 'cannot be opened'
+    throw unavailable(path, reason, error)
+  }
+}

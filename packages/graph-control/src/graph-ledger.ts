@@ -1,0 +1,198 @@
+/**
+ * One graph's stream and the state it folds into.
+ *
+ * Every commit goes through one chain: decide on the state in memory, fold what was decided (so that
+ * nothing unfoldable is ever written), append on the condition that the stream is still where that
+ * state is, and only then take the new state and answer. When another process wrote first, its
+ * entries are read and the decision is made again. A refusal, too, is given only on a state that was
+ * just compared with the medium.
+ *
+ * Owns: loading, the commit chain, quarantine. Does not own: what may be committed.
+ */
+import { type DurableLog, DurableLogError, type Entry, type StoredEntry } from 'dsh-durable-log'
+import type { Decide, Decision } from './decision.ts'
+import { type GraphEntry, graphStream, parseGraphEntry } from './entries.ts'
+import { GraphControlError } from './errors.ts'
+import { fold } from './fold.ts'
+import { emptyGraph, type FoldedGraph, FoldError } from './graph-state.ts'
+import { ShapeError } from './shape.ts'
+
+/** Entries of one read while loading; between two reads others get their turn. */
+const PAGE_ENTRIES = 2000
+/** How often a decision is made again because another process wrote first. */
+const MAX_ROUNDS = 32
+
+export class GraphLedger {
+  readonly stream: string
+  private readonly graphId: string
+  private readonly log: DurableLog
+  private readonly announce: (state: FoldedGraph) => void
+  private state: FoldedGraph
+  private loading: Promise<void> | undefined
+  private chain: Promise<unknown> = Promise.resolve()
+  private underWay = 0
+  private quarantine: GraphControlError | undefined
+
+  /** @param announce called after each commit made here; must not throw. */
+  constructor(graphId: string, log: DurableLog, announce: (state: FoldedGraph) => void) {
+    this.stream = graphStream(graphId)
+    this.graphId = graphId
+    this.log = log
+    this.announce = announce
+    this.state = emptyGraph(graphId)
+  }
+
+  /**
+   * The state at the end of the stream, other processes' entries included.
+   *
+   * @throws GraphControlError `quarantined`; DurableLogError when the medium does not answer.
+   */
+  async read(): Promise<FoldedGraph> {
+    const loaded = this.loading !== undefined
+    await this.load()
+    if (loaded) await this.catchUp()
+    return this.state
+  }
+
+  /** Decides and appends, one at a time. */
+  commit<T>(decide: Decide<T>): Promise<T> {
+    this.underWay += 1
+    const turn = this.chain.then(() => this.decideAndAppend(decide)).finally(() => (this.underWay -= 1))
+    this.chain = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Nobody is committing: the ledger may be let go and made anew from the stream. */
+  get isIdle(): boolean {
+    return this.underWay === 0
+  }
+
+  /** Resolves when the commits asked for so far are done. */
+  async settled(): Promise<void> {
+    await this.chain
+  }
+
+  private async decideAndAppend<T>(decide: Decide<T>): Promise<T> {
+    await this.load()
+    for (let round = 1; ; round++) {
+      const state = this.state
+      let decision: Decision<T>
+      try {
+        decision = await decide(state)
+      } catch (error) {
+        if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
+        throw error
+      }
+      if (decision.entries.length === 0) {
+        if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
+        return decision.answer(state)
+      }
+      const next = await this.append(state, decision.entries, round)
+      if (next !== undefined) return decision.answer(next)
+    }
+  }
+
+  /** The state after the append, or `undefined` when another process wrote first. */
+  private async append(
+    state: FoldedGraph,
+    entries: readonly GraphEntry[],
+    round: number,
+  ): Promise<FoldedGraph | undefined> {
+    const next = entries.reduce(fold, state)
+    try {
+      await this.log.append(this.stream, state.seq, entries as readonly Entry[])
+    } catch (error) {
+      await this.catchUpAfter(error)
+      if (isConflict(error) && round < MAX_ROUNDS) return undefined
+      throw refusalOf(error)
+    }
+    if (next.seq > this.state.seq) this.state = next
+    this.announce(this.state)
+    return next
+  }
+
+  /** What became of a failed write is not known until the medium says so. */
+  private async catchUpAfter(error: unknown): Promise<void> {
+    try {
+      await this.catchUp()
+    } catch (cause) {
+      if (isConflict(error) || cause === this.quarantine) throw cause
+      // The medium is away. Appends stay conditional on the old position, so the next one finds out.
+    }
+  }
+
+  private async hasMoved(state: FoldedGraph): Promise<boolean> {
+    await this.catchUp()
+    return this.state.seq !== state.seq
+  }
+
+  private load(): Promise<void> {
+    this.loading ??= this.catchUp().catch((error: unknown) => {
+      this.loading = undefined
+      throw error
+    })
+    return this.loading
+  }
+
+  /** Folds what the stream has beyond the state in memory. */
+  private async catchUp(): Promise<void> {
+    for (;;) {
+      if (this.quarantine !== undefined) throw this.quarantine
+      const entries = await this.readPage()
+      this.absorb(entries)
+      if (entries.length < PAGE_ENTRIES) return
+    }
+  }
+
+  private async readPage(): Promise<readonly StoredEntry[]> {
+    try {
+      return await this.log.read(this.stream, { afterSeq: this.state.seq, limit: PAGE_ENTRIES })
+    } catch (error) {
+      if (error instanceof DurableLogError && error.code === 'corrupt') {
+        throw this.setAside(error.seq, 'the medium holds a damaged entry', error)
+      }
+      throw error
+    }
+  }
+
+  /** Reads may overlap with each other and with appends, so what is known already is passed over. */
+  private absorb(entries: readonly StoredEntry[]): void {
+    for (const entry of entries) {
+      if (entry.seq <= this.state.seq) continue
+      try {
+        if (entry.seq !== this.state.seq + 1) throw new FoldError(`follows entry ${this.state.seq}`)
+        this.state = fold(this.state, parseGraphEntry(entry))
+      } catch (error) {
+        const expected = error instanceof ShapeError || error instanceof FoldError
+        const what = error instanceof ShapeError ? error.describe() : (error as Error).message
+        throw this.setAside(entry.seq, expected ? `the entry ${what}` : 'the entry cannot be folded', error)
+      }
+    }
+  }
+
+  private setAside(seq: number | undefined, why: string, cause: unknown): GraphControlError {
+    this.quarantine = new GraphControlError(
+      'quarantined',
+      `graph ${this.graphId} cannot be read: stream ${this.stream}, entry ${seq ?? 'unknown'}: ${why}. ` +
+        'Other graphs are not affected; restore the stream from a backup or open a new graph.',
+      { cause },
+    )
+    return this.quarantine
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof DurableLogError && error.code === 'conflict'
+}
+
+/** An append that can never succeed is the caller's; anything else is the medium's and stays as it is. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof DurableLogError) || error.code !== 'too-large') return error
+  return new GraphControlError(
+    'invalid',
+    `the request is too large for one entry: ${error.message}; split it`,
+    {
+      cause: error,
+    },
+  )
+}

@@ -1,0 +1,153 @@
+/**
+ * The state a graph stream folds into: the public views of {@link GraphState}, and the indexes that
+ * keep a fold and a check at the cost of what changes.
+ *
+ * Owns: the shape of a state, how the next one is drawn from it. Does not own: what an entry does.
+ */
+import type {
+  Claim,
+  GraphCounts,
+  GraphLive,
+  GraphRecord,
+  GraphState,
+  Operator,
+  ScheduleUpdate,
+  Wake,
+  Wait,
+  Work,
+} from './types.ts'
+import { VersionedMap } from './versioned-map.ts'
+
+/** Ids in reverse order of arrival; adding one shares the rest. */
+export interface IdChain {
+  readonly id: string
+  readonly earlier: IdChain | undefined
+}
+
+/** The ids of a chain in order of arrival. */
+export function idsOf(chain: IdChain | undefined): readonly string[] {
+  const ids: string[] = []
+  for (let link = chain; link !== undefined; link = link.earlier) ids.push(link.id)
+  return ids.toReversed()
+}
+
+export interface WakeAttempt {
+  readonly wakeId: string
+  readonly status: 'running' | 'delivered' | 'superseded' | 'retryable_failed' | 'exhausted'
+}
+
+export interface GraphIndex {
+  /** By update id, in order of revision. */
+  readonly updates: VersionedMap<ScheduleUpdate>
+  /** By {@link sourceKey}: the update of a tool call. */
+  readonly sources: VersionedMap<string>
+  /** Provision id → operator id. */
+  readonly provisions: VersionedMap<string>
+  /** Child session → operator id. */
+  readonly sessions: VersionedMap<string>
+  /** Operator id → the works done by it. */
+  readonly operatorWorks: VersionedMap<IdChain>
+  /** Intent id → claim id. */
+  readonly intents: VersionedMap<string>
+  /** Turn id → the work it was given to. */
+  readonly turns: VersionedMap<string>
+  /** Run id of a first attempt → the work it was given to. */
+  readonly runs: VersionedMap<string>
+  /** Work id → works that wait for it. */
+  readonly dependents: VersionedMap<IdChain>
+  readonly wakeAttempts: VersionedMap<WakeAttempt>
+}
+
+export interface FoldedLive extends GraphLive {
+  readonly pending: VersionedMap<true>
+  readonly ready: VersionedMap<true>
+  readonly claims: VersionedMap<true>
+  readonly busyOperators: VersionedMap<string>
+}
+
+export interface FoldedGraph extends GraphState {
+  readonly works: VersionedMap<Work>
+  readonly operators: VersionedMap<Operator>
+  readonly claims: VersionedMap<Claim>
+  readonly records: VersionedMap<GraphRecord>
+  readonly wakes: VersionedMap<Wake>
+  readonly live: FoldedLive
+  readonly index: GraphIndex
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** The next state while one entry is being folded into it. */
+export interface Draft extends Mutable<Omit<FoldedGraph, 'live' | 'index' | 'counts'>> {
+  readonly live: Mutable<FoldedLive>
+  readonly index: Mutable<GraphIndex>
+  readonly counts: Mutable<GraphCounts>
+}
+
+/** An entry that no state of this graph admits. The stream that holds it cannot be read further. */
+export class FoldError extends Error {}
+
+export function emptyGraph(graphId: string): FoldedGraph {
+  return Object.freeze<FoldedGraph>({
+    graphId,
+    rootSessionId: undefined,
+    seq: 0,
+    revision: 0,
+    changeSeq: 0,
+    seenChangeSeq: 0,
+    closed: false,
+    finish: undefined,
+    createdAt: undefined,
+    works: VersionedMap.empty(),
+    operators: VersionedMap.empty(),
+    claims: VersionedMap.empty(),
+    records: VersionedMap.empty(),
+    wakes: VersionedMap.empty(),
+    wait: undefined as Wait | undefined,
+    counts: Object.freeze({ works: 0, pending: 0, terminal: 0 }),
+    live: Object.freeze({
+      pending: VersionedMap.empty<true>(),
+      ready: VersionedMap.empty<true>(),
+      claims: VersionedMap.empty<true>(),
+      busyOperators: VersionedMap.empty<string>(),
+      openWakeId: undefined,
+      wokenChangeSeq: 0,
+    }),
+    index: Object.freeze({
+      updates: VersionedMap.empty<ScheduleUpdate>(),
+      sources: VersionedMap.empty<string>(),
+      provisions: VersionedMap.empty<string>(),
+      sessions: VersionedMap.empty<string>(),
+      operatorWorks: VersionedMap.empty<IdChain>(),
+      intents: VersionedMap.empty<string>(),
+      turns: VersionedMap.empty<string>(),
+      runs: VersionedMap.empty<string>(),
+      dependents: VersionedMap.empty<IdChain>(),
+      wakeAttempts: VersionedMap.empty<WakeAttempt>(),
+    }),
+  })
+}
+
+export function draftOf(state: FoldedGraph): Draft {
+  return { ...state, counts: { ...state.counts }, live: { ...state.live }, index: { ...state.index } }
+}
+
+/** Closes a draft at the position of the entry that was folded into it. */
+export function stateOf(draft: Draft): FoldedGraph {
+  draft.seq += 1
+  Object.freeze(draft.counts)
+  Object.freeze(draft.live)
+  Object.freeze(draft.index)
+  return Object.freeze(draft)
+}
+
+/** What is there under `id`, or a fold error that says what was not. */
+export function held<V extends NonNullable<unknown>>(map: VersionedMap<V>, id: string, what: string): V {
+  const value = map.get(id)
+  if (value === undefined) throw new FoldError(`names ${what} ${id}, which is not there`)
+  return value
+}
+
+export function sourceKey(source: ScheduleUpdate['source']): string {
+  return JSON.stringify([source.sessionId, source.runId, source.toolCallId])
+}

@@ -1,0 +1,80 @@
+/** Giving a work its operator. */
+import {
+  commit,
+  committed,
+  type Decision,
+  requireGraph,
+  requireOpen,
+  requireRevision,
+  unchanged,
+} from './decision.ts'
+import { graphEntry } from './entries.ts'
+import { GraphControlError } from './errors.ts'
+import type { FoldedGraph } from './graph-state.ts'
+import type { Operator, ProvisionRequest } from './types.ts'
+import { isTerminal } from './work-states.ts'
+
+interface Provisioned {
+  readonly provision: Operator
+  readonly created: boolean
+}
+
+function conflict(message: string): GraphControlError {
+  return new GraphControlError('provision-conflict', message)
+}
+
+export function decideProvision(
+  state: FoldedGraph,
+  request: ProvisionRequest,
+  at: number,
+): Decision<Provisioned> {
+  requireGraph(state)
+  const existing = existingProvision(state, request)
+  if (existing !== undefined) return unchanged({ provision: existing, created: false })
+  requireOpen(state)
+  requireRevision(state, request.expectedScheduleRevision)
+  requireWorkWithoutOperator(state, request.workId)
+  requireFreshIds(state, request)
+  const { expectedScheduleRevision: _, ...provision } = request
+  return commit(graphEntry('provision', { at, provision }), (after) => ({
+    provision: committed(after.operators, request.operatorId),
+    created: true,
+  }))
+}
+
+/** A retry is recognized before revision and closure are looked at: what is there stays adopted. */
+function existingProvision(state: FoldedGraph, request: ProvisionRequest): Operator | undefined {
+  const operatorId = state.index.provisions.get(request.provisionId)
+  const existing = operatorId === undefined ? undefined : state.operators.get(operatorId)
+  if (existing === undefined) return undefined
+  if (existing.provisionFingerprint === request.provisionFingerprint && existing.workId === request.workId) {
+    return existing
+  }
+  throw conflict(`provision ${request.provisionId} is already there with another payload`)
+}
+
+function requireWorkWithoutOperator(state: FoldedGraph, workId: string): void {
+  const work = state.works.get(workId)
+  if (work === undefined) throw new GraphControlError('work-conflict', `no work ${workId} in this graph`)
+  if (isTerminal(work.status)) {
+    throw new GraphControlError('work-conflict', `work ${workId} is ${work.status}; it needs no operator`)
+  }
+  if (work.operatorId !== undefined) {
+    throw conflict(`work ${workId} already has operator ${work.operatorId}`)
+  }
+}
+
+function requireFreshIds(state: FoldedGraph, request: ProvisionRequest): void {
+  const { operatorId, targetSessionId, initialTurnId, initialRunId } = request
+  if (state.operators.has(operatorId)) throw conflict(`operator ${operatorId} is already provisioned`)
+  if (state.works.has(operatorId) || operatorId === state.graphId) {
+    throw conflict(`operator id ${operatorId} already names something else`)
+  }
+  if (targetSessionId === state.rootSessionId) {
+    throw conflict(`session ${targetSessionId} is the root of this graph and cannot be its operator`)
+  }
+  const owner = state.index.sessions.get(targetSessionId)
+  if (owner !== undefined) throw conflict(`session ${targetSessionId} belongs to operator ${owner}`)
+  if (state.index.turns.has(initialTurnId)) throw conflict(`turn ${initialTurnId} is already given out`)
+  if (state.index.runs.has(initialRunId)) throw conflict(`run ${initialRunId} is already given out`)
+}

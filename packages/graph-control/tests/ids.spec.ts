@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import {
+  epochGraphId,
+  graphClaimId,
+  graphIntentId,
+  graphOperatorId,
+  graphOperatorSessionId,
+  graphProvisionId,
+  graphRecordId,
+  graphUpdateId,
+  graphWakeAttemptId,
+  graphWakeId,
+  graphWorkId,
+  runIdOf,
+  stableHash,
+} from '../src/index.ts'
+
+const call = { graphId: 'g', sessionId: 's', runId: 'r', turnId: 't', toolCallId: 'c' }
+
+describe('ids', () => {
+  it('have a prefix and 32 hex digits', () => {
+    const ids = {
+      graph_update: graphUpdateId(call),
+      graph_work: graphWorkId('u', 0),
+      graph_intent: graphIntentId('g', 'w'),
+      graph_claim: graphClaimId('g', 'i'),
+      graph_provision: graphProvisionId('g', 'w'),
+      graph_operator: graphOperatorId('g', 'w'),
+      graph_session: graphOperatorSessionId('g', 'o'),
+      graph_record: graphRecordId({ graphId: 'g', operatorId: 'o', activationId: 'a', kind: 'conclusion' }),
+      graph_wake: graphWakeId('g', 1),
+      graph_wake_attempt: graphWakeAttemptId('k', 1),
+      agent_graph: epochGraphId('s', 1),
+    }
+    for (const [prefix, id] of Object.entries(ids)) expect(id).toMatch(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
+    expect(new Set(Object.values(ids)).size).toBe(Object.keys(ids).length)
+  })
+
+  it('are the same in every process', () => {
+    expect(epochGraphId('root', 1)).toBe(
+      'agent_graph_' + stableHash({ rootSessionId: 'root', schemaVersion: 1 }).slice(7, 39),
+    )
+    expect(epochGraphId('root', 2)).toBe(
+      'agent_graph_' + stableHash({ schemaVersion: 2, rootSessionId: 'root', epoch: 2 }).slice(7, 39),
+    )
+    expect(graphUpdateId(call)).toBe(graphUpdateId({ ...call }))
+  })
+
+  it('of an update change with each part of the call', () => {
+    const ids = (['graphId', 'sessionId', 'runId', 'turnId', 'toolCallId'] as const).map((key) =>
+      graphUpdateId({ ...call, [key]: 'other' }),
+    )
+    expect(new Set([graphUpdateId(call), ...ids]).size).toBe(6)
+  })
+
+  it('of an update with a key of its own do not change with run, turn or call', () => {
+    const keyed = { ...call, idempotencyKey: 'k' }
+    expect(graphUpdateId({ ...keyed, runId: 'r2', turnId: 't2', toolCallId: 'c2' })).toBe(
+      graphUpdateId(keyed),
+    )
+    expect(graphUpdateId({ ...keyed, idempotencyKey: 'k2' })).not.toBe(graphUpdateId(keyed))
+    expect(graphUpdateId({ ...keyed, sessionId: 's2' })).not.toBe(graphUpdateId(keyed))
+    expect(graphUpdateId(keyed)).not.toBe(graphUpdateId(call))
+  })
+
+  it('of runs count attempts from the second on', () => {
+    const claim = { targetRunId: 'run' }
+    expect([0, 1, 2, 11].map((attempt) => runIdOf(claim, attempt))).toEqual(['run', 'run', 'run#2', 'run#11'])
+  })
+})
+
+describe('stableHash', () => {
+  it('does not depend on key order, and leaves out what is undefined', () => {
+    expect(stableHash({ a: 1, b: { c: [1, 2], d: null } })).toBe(
+      stableHash({ b: { d: null, c: [1, 2] }, a: 1, e: undefined }),
+    )
+    expect(stableHash({ a: [1, 2] })).not.toBe(stableHash({ a: [2, 1] }))
+    expect(stableHash('x')).toMatch(/^sha256:[0-9a-f]{64}$/)
+  })
+
+  it('tells a date by its instant, and keys by code unit', () => {
+    expect(stableHash(new Date(0))).toBe(stableHash('1970-01-01T00:00:00.000Z'))
+    expect(stableHash({ é: 1, z: 2 })).toBe(stableHash({ z: 2, é: 1 }))
+    expect(stableHash(JSON.parse('{"__proto__":1}'))).not.toBe(stableHash({}))
+  })
+
+  it.each([[NaN], [Infinity], [1n], [() => 1], [undefined], [[undefined]]])('refuses %s', (value) => {
+    expect(() => stableHash(value)).toThrow(TypeError)
+  })
+})

@@ -1,0 +1,40 @@
+/**
+ * The place in the author's code that called a function of ours, for warnings and for telling an
+ * edited module from a second graph of the same name. The stack is taken at once and put into text
+ * only when somebody asks.
+ */
+import type { Origin } from './definition-record.ts'
+
+const FRAME = /\(?((?:file:\/\/)?(?:[A-Za-z]:)?[^\s():]+):(\d+):(\d+)\)?$/
+
+function capture(below: (...args: never[]) => unknown): { readonly stack?: unknown } {
+  const holder = {}
+  const limit = Error.stackTraceLimit
+  try {
+    Error.stackTraceLimit = 1
+    Error.captureStackTrace(holder, below)
+  } catch {
+    // A runtime with locked intrinsics gives no places.
+  } finally {
+    if (Error.stackTraceLimit !== limit) Error.stackTraceLimit = limit
+  }
+  return holder
+}
+
+function parse(stack: unknown): Origin {
+  const frame = typeof stack === 'string' ? FRAME.exec(stack.split('\n').at(-1)?.trim() ?? '') : null
+  if (frame?.[1] === undefined) return { file: undefined, place: undefined }
+  const file = frame[1].replace(/[?#].*$/, '')
+  return { file, place: `${file}:${frame[2]}:${frame[3]}` }
+}
+
+/**
+ * Where `below` was called.
+ *
+ * @param below the function of ours that the author called; its frame and those above are left out.
+ */
+export function callSite(below: (...args: never[]) => unknown): () => Origin {
+  const holder = capture(below)
+  let origin: Origin | undefined
+  return () => (origin ??= parse(holder.stack))
+}

@@ -1,0 +1,93 @@
+/**
+ * What a graph's tool takes: the model-facing schema, the check, and the way from arguments to the
+ * graph input. Declared parameters are the input as a whole; without a declaration there is one
+ * required `input`, whose value is the input.
+ */
+import {
+  ToolArgsError,
+  parameterSchemaSpecToJsonSchema,
+  validateJsonSchemaValue,
+  type JsonSchemaNode,
+  type ParameterJsonSchema,
+  type ParameterSchemaSpec,
+} from '@deepseek-ai/dsh-tools'
+import { copyJson, setOwn } from './copy-json.ts'
+import { describeInput } from './describe.ts'
+import type { GraphShape } from './types.ts'
+
+export interface GraphParameters {
+  /** The schema the model sees; its root is an object with `properties`. */
+  readonly schema: ParameterJsonSchema
+  /** Graph input out of checked, copied arguments. */
+  readonly toInput: (args: Record<string, unknown>) => unknown
+}
+
+/**
+ * Parameters as the author declared them.
+ *
+ * @throws {JsonSchemaError} a declaration outside DSH's subset.
+ */
+export function declaredParameters(spec: ParameterSchemaSpec): GraphParameters {
+  return { schema: parameterSchemaSpecToJsonSchema(spec), toInput: (args) => args }
+}
+
+/** The single parameter of a graph without a declaration. */
+export function inputParameter(shape: GraphShape | undefined): GraphParameters {
+  const description = describeInput(shape)
+  return {
+    schema: parameterSchemaSpecToJsonSchema({ input: { type: 'json', required: true, description } }),
+    toInput: (args) => args['input'],
+  }
+}
+
+/** LangGraph reads these as "replace the state instead of adding to it", wherever they come from. */
+function isOverwrite(record: Readonly<Record<string, unknown>>): boolean {
+  return (
+    Object.hasOwn(record, '__overwrite__') ||
+    (record['type'] === '__overwrite__' && Object.hasOwn(record, 'value'))
+  )
+}
+
+/** Violations of the schema, each with its path; empty means that the arguments are JSON and fit. */
+export function violationsOf(parameters: GraphParameters, args: unknown): readonly string[] {
+  const violations = validateJsonSchemaValue(parameters.schema, args, '')
+  if (violations.length === 0) copyArguments(args, violations)
+  return violations
+}
+
+function copyArguments(args: unknown, violations: string[]): unknown {
+  return copyJson(args, {
+    onObject: (record, path) => {
+      if (!isOverwrite(record)) return
+      violations.push(`"${path() || 'arguments'}" must not be an "__overwrite__" object, which is reserved`)
+    },
+  })
+}
+
+/**
+ * Checks and detaches the arguments of one call.
+ *
+ * @returns the graph input, free to be written to.
+ * @throws {ToolArgsError} all violations together.
+ */
+export function graphInput(parameters: GraphParameters, args: unknown, applyDefaults: boolean): unknown {
+  const violations = validateJsonSchemaValue(parameters.schema, args, '')
+  const copy = violations.length === 0 ? copyArguments(args, violations) : undefined
+  if (violations.length > 0) throw new ToolArgsError(violations)
+  if (applyDefaults) fillDefaults(parameters.schema, copy)
+  return parameters.toInput(copy as Record<string, unknown>)
+}
+
+/** Puts declared defaults where a property is absent. A `oneOf` is left alone: its branch is not known. */
+function fillDefaults(schema: JsonSchemaNode, value: unknown): void {
+  if (Array.isArray(value)) {
+    if (schema.items !== undefined) for (const item of value) fillDefaults(schema.items, item)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, node] of Object.entries(schema.properties ?? {})) {
+    if (!Object.hasOwn(value, key)) {
+      if (Object.hasOwn(node, 'default')) setOwn(value, key, copyJson(node.default))
+    } else fillDefaults(node, Reflect.get(value, key))
+  }
+}

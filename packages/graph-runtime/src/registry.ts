@@ -1,0 +1,233 @@
+/**
+ * `ctx.graphTools`: which graphs there are, and who sees them. One global layer and one per agent
+ * scope, as in `ctx.tools`; nearest wins. Names are unique within a layer. The registry and
+ * `ctx.tools` are independent of each other: a mount may enter both, and each is left by itself.
+ *
+ * The service is one plain object for everybody, so each registration says whose it is.
+ */
+import { Context } from '@deepseek-ai/cordis'
+import { ScopedLayers, scopeOf, type ScopeKey } from '@deepseek-ai/dsh-scope'
+import type { ToolDefinition } from '@deepseek-ai/dsh-tools'
+import { RunningCalls } from './call-scope.ts'
+import { recordOf, type NamedGraph } from './definition-record.ts'
+import { GraphDefinitionError, GraphDuplicateError, GraphError, messageOf } from './errors.ts'
+import { GraphLayer, insertListing, type Listing } from './graph-layer.ts'
+import { isBuilder, isInvocable } from './graph-source.ts'
+import { createGraphTool, nameGraph, prepareGraph, type PreparedGraph } from './tool.ts'
+import type { GraphDefinition, GraphEntry, GraphLike, GraphToolOptions } from './types.ts'
+
+/** What a mount enters. */
+interface Registration {
+  readonly ctx: Context
+  readonly named: NamedGraph
+  readonly definition?: GraphDefinition
+  readonly asTool: boolean
+  readonly listed: boolean
+}
+
+export class GraphTools {
+  private readonly layers = new ScopedLayers<GraphLayer>(
+    () => new GraphLayer(),
+    () => undefined,
+  )
+  /** What is listed now. */
+  private readonly listed = new WeakMap<GraphEntry, Listing>()
+  private readonly log: Context
+
+  /** @param log context whose logger gets the warnings. */
+  constructor(log: Context) {
+    this.log = log
+  }
+
+  /**
+   * Mounts a definition as it declares itself: into this registry, into `ctx.tools`, or both.
+   *
+   * @param definition from `createGraphDefinition`. One from `defineGraph` mounts by itself, so
+   *   mounting it again in the same layer is a duplicate.
+   * @param ctx owner of the mount, which ends with it, and the layer it is seen in.
+   * @throws {GraphDefinitionError} an invalid declaration, or no definition at all;
+   *   {@link GraphDuplicateError} a name that is taken. Nothing is left half registered.
+   */
+  mount(definition: GraphDefinition, ctx: Context): GraphEntry {
+    const record = recordOf(definition)
+    if (record === undefined) throw notADefinition(definition)
+    if (record.problem !== undefined) throw record.problem
+    // A record without a problem has a graph.
+    const named = record.named as NamedGraph
+    const { asTool, asGraphTool } = definition
+    const owner = requireContext('mount', named.name, ctx)
+    return this.enter({ ctx: owner, named, definition, asTool, listed: asGraphTool })
+  }
+
+  /**
+   * Lists a graph that has no definition. It does not become a tool.
+   *
+   * @param graph a compiled graph, a builder, or any object with `invoke`.
+   * @param ctx owner of the listing, and the layer it is seen in.
+   * @param options `name` is required unless the graph was compiled with one.
+   * @throws {GraphDefinitionError} a definition (mount that), no graph, or wrong options;
+   *   {@link GraphDuplicateError} a name that is taken.
+   */
+  register(graph: GraphLike, ctx: Context, options: GraphToolOptions = {}): GraphEntry {
+    if (recordOf(graph) !== undefined) {
+      const name: unknown = Reflect.get(graph, 'name')
+      throw new GraphDefinitionError(typeof name === 'string' ? name : undefined, [
+        'register takes a graph; a definition declares how it is registered, so use mount(definition, ctx)',
+      ])
+    }
+    const named = nameGraph(graph, options)
+    return this.enter({
+      ctx: requireContext('register', named.name, ctx),
+      named,
+      asTool: false,
+      listed: true,
+    })
+  }
+
+  /** Converts a graph into a DSH tool without registering it; see {@link createGraphTool}. */
+  create(graph: GraphLike | GraphDefinition, options: GraphToolOptions = {}): ToolDefinition {
+    return createGraphTool(graph, options)
+  }
+
+  /** The graph of that name as `scope` sees it; without a scope, in the global layer. */
+  get(name: string, scope?: ScopeKey): GraphEntry | undefined {
+    for (const layer of this.layers.chainLayers(scope).toReversed()) {
+      const listing = layer.listings.get(name)
+      if (listing !== undefined) return listing.entry
+    }
+    return this.layers.global.listings.get(name)?.entry
+  }
+
+  /** All graphs that `scope` sees, in order of registration; without a scope, the global layer. A frozen snapshot. */
+  list(scope?: ScopeKey): readonly GraphEntry[] {
+    const merged = this.layers.merge(scope, (layer) => layer.listings)
+    return Object.freeze(Array.from(merged.values(), (listing) => listing.entry))
+  }
+
+  /**
+   * Takes a graph off this registry; its tool, if it has one, stays. Idempotent.
+   *
+   * @param graph a name in the layer of `scope`, or an entry, which takes off that registration only
+   *   and never a successor of the same name.
+   * @returns whether something was taken off.
+   */
+  unregister(graph: string | GraphEntry, scope?: ScopeKey): boolean {
+    const listing =
+      typeof graph === 'string' ? this.layer(scope)?.listings.get(graph) : this.listed.get(graph)
+    listing?.remove()
+    return listing !== undefined
+  }
+
+  /** The layer of exactly this scope. */
+  private layer(scope: ScopeKey | undefined): GraphLayer | undefined {
+    return scope === undefined ? this.layers.global : this.layers.peek(scope)
+  }
+
+  /** The one way in: all checks first, then the layer, then `ctx.tools`; a failure undoes what came before it. */
+  private enter(registration: Registration): GraphEntry {
+    const { ctx, named, definition } = registration
+    this.refuseTaken(registration)
+    const calls = new RunningCalls(named.name)
+    const prepared = prepareGraph(named, calls)
+    const entry: GraphEntry = Object.freeze({
+      name: named.name,
+      description: prepared.tool.description,
+      parameters: prepared.parameters,
+      tool: Object.freeze(prepared.tool),
+      ...(definition === undefined ? {} : { definition }),
+      ...(prepared.shape === undefined ? {} : { shape: prepared.shape }),
+      check: (args: unknown) => prepared.callable.check(args),
+      run: (args: unknown, call) => prepared.callable.run(args, call),
+      dispose: async () => leave(),
+    } satisfies GraphEntry)
+    const enterAll = this.steps(entry, calls, registration)
+    const leave = ctx.effect(enterAll, `graphTools: ${named.name}`)
+    this.warn(registration, prepared)
+    return entry
+  }
+
+  /** Each step yields its undo; they are undone in reverse, so the names are free before calls are awaited. */
+  private steps(entry: GraphEntry, calls: RunningCalls, { ctx, asTool, listed }: Registration) {
+    const { layers, listed: listings } = this
+    return function* (): Generator<() => void, void, void> {
+      yield () => calls.close()
+      if (listed) {
+        const insert = (layer: GraphLayer): (() => void) => insertListing(layer, entry, listings)
+        yield layers.effect(ctx, insert, { label: 'graphTools listing', notify: false })
+      }
+      if (asTool) yield registerTool(ctx, entry.tool)
+    }
+  }
+
+  /** A taken name is refused before the author's factory runs. */
+  private refuseTaken({ ctx, named, listed }: Registration): void {
+    if (!listed) return
+    const scope = scopeOf(ctx)
+    if (this.layer(scope)?.listings.has(named.name) !== true) return
+    throw new GraphDuplicateError(
+      named.name,
+      scope === undefined ? 'listed in graphTools' : 'listed in graphTools for this scope',
+      'choose another name, or unmount that one first; a defineGraph definition mounts by itself, use createGraphDefinition to mount one by hand',
+    )
+  }
+
+  private warn({ named, asTool, listed }: Registration, prepared: PreparedGraph): void {
+    const { name, settings } = named
+    const log = this.log.logger('graph-runtime')
+    if (prepared.failure !== undefined) {
+      log.warn(
+        '%s',
+        `graph "${name}": build failed, a call will try again: ${messageOf(prepared.failure.error)}`,
+      )
+    }
+    if (asTool && settings.parameters === undefined) {
+      log.warn(
+        '%s',
+        `graph "${name}" is a tool without declared parameters: the model sees one opaque "input"`,
+      )
+    }
+    if (!asTool && !listed) {
+      log.warn('%s', `graph "${name}" can be reached by nobody: asTool and asGraphTool are both false`)
+    }
+  }
+}
+
+/** Registers in the layer of `ctx`, whatever that context injects. */
+function registerTool(ctx: Context, tool: ToolDefinition): () => void {
+  const tools = ctx.get('tools')
+  if (tools === undefined) {
+    throw new GraphError(
+      'GRAPH_UNAVAILABLE',
+      tool.name,
+      `graph "${tool.name}" is declared asTool, but there is no ctx.tools`,
+    )
+  }
+  try {
+    return tools.register(tool)
+  } catch (error) {
+    throw new GraphDuplicateError(
+      tool.name,
+      `refused by ctx.tools: ${messageOf(error)}`,
+      'choose another name',
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+function requireContext(verb: string, graph: string, ctx: Context): Context {
+  if (Context.is(ctx)) return ctx
+  throw new GraphDefinitionError(graph, [
+    `${verb} needs the context that owns the graph as its second argument`,
+  ])
+}
+
+function notADefinition(value: unknown): GraphDefinitionError {
+  const graph = isInvocable(value) || isBuilder(value)
+  return new GraphDefinitionError(undefined, [
+    graph
+      ? 'mount takes a definition; use register(graph, ctx) for a graph'
+      : 'mount takes what createGraphDefinition returned',
+  ])
+}

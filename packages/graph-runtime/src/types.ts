@@ -1,0 +1,170 @@
+/**
+ * Vocabulary of the package: what an author declares, what a caller passes, what the registry lists.
+ * Graphs are described by shape, so that no LangChain module is needed, neither at run time nor in
+ * these types, and builders of any copy of LangGraph fit.
+ */
+import type {
+  JsonValue,
+  ParameterJsonSchema,
+  ParameterSchemaSpec,
+  ToolDefinition,
+  ToolExecution,
+} from '@deepseek-ai/dsh-tools'
+
+/** Anything that runs as a graph: a compiled LangGraph graph, an entrypoint, or an object of your own. */
+export interface GraphInvocable {
+  /** Runs the graph once on `input`; resolves to its final state, and observes `config.signal`. */
+  invoke(input: unknown, config?: object): Promise<unknown>
+}
+
+/** An uncompiled LangGraph builder, for example a `StateGraph`. */
+export interface GraphBuilder {
+  /** Called without arguments, at the first call of the tool. */
+  compile(): GraphInvocable
+}
+
+/** What a graph can be made from. */
+export type GraphLike = GraphBuilder | GraphInvocable
+
+/** The agent on whose behalf a call runs. */
+export type CallingAgent = NonNullable<ToolExecution['agent']>
+
+/** What `validate` is told besides the input. */
+export interface GraphValidationContext {
+  /** The tool's name. */
+  readonly tool: string
+  /** The original request text. Only there when the call was routed. */
+  readonly request?: string
+}
+
+/** `false`, a reason, or a throw rejects; anything else passes. */
+export type GraphVerdict = boolean | string | undefined | void | null
+
+/** Judges the input after the schema did and before the graph runs. It receives a copy. */
+export type GraphValidate = (
+  input: unknown,
+  context: GraphValidationContext,
+) => GraphVerdict | Promise<GraphVerdict>
+
+/** What a `threadId` function is told besides the input. */
+export interface GraphThreadContext extends GraphValidationContext {
+  /** The calling agent, if there is one. */
+  readonly agent?: CallingAgent
+  /** Id of the calling agent's session. */
+  readonly sessionId?: string
+}
+
+/** A thread key, or a function that picks one per call; `undefined` runs without a thread. */
+export type GraphThreadId = string | ((input: unknown, context: GraphThreadContext) => string | undefined)
+
+/** How a graph is offered and run. Shared by definitions and by plain conversion. */
+export interface GraphSettings {
+  /** Model-facing description. Default: the compiled graph's own, else one made from its structure. */
+  readonly description?: string
+  /** Parameters as DSH declares them; the whole argument object is then the graph input. Default: one `input`. */
+  readonly parameters?: ParameterSchemaSpec
+  /** Judges the input before the graph runs. Default: everything passes. */
+  readonly validate?: GraphValidate
+  /** Forwarded as `thread_id`. Whether that gives the graph a memory is up to its own checkpointer. */
+  readonly threadId?: GraphThreadId
+  /** Further `configurable` keys, forwarded as they are. */
+  readonly configurable?: Readonly<Record<string, unknown>>
+  /** Cooperative time budget of one call in milliseconds; at expiry the graph's signal aborts. */
+  readonly timeoutMs?: number
+  /** Largest number of supersteps of one call. Default: the graph's own. */
+  readonly recursionLimit?: number
+  /** Lets a call made inside another graph's node take over that graph's config. Default: `false`. */
+  readonly inherit?: boolean
+  /** Fills declared `default` values into absent arguments. Default: `false`, as DSH does. */
+  readonly applyDefaults?: boolean
+  /** What to do with object properties of the result that are `undefined`. Default: `'reject'`. */
+  readonly undefinedValues?: 'reject' | 'omit'
+  /** Whether calls of this tool may overlap with sibling calls. Default: `false`. */
+  readonly concurrencySafe?: boolean
+}
+
+/** What `defineGraph` and `createGraphDefinition` take. */
+export interface GraphDefinitionOptions extends GraphSettings {
+  /** The graph's name, the tool's name and the registry key: 1 to 64 letters, digits, `_` or `-`. */
+  readonly name: string
+  /** Makes the builder or the compiled graph; called at most once unless it fails. May be async. */
+  readonly build: () => GraphLike | Promise<GraphLike>
+  /** Registers a model-visible DSH tool. Default: `false`. */
+  readonly asTool?: boolean
+  /** Lists the graph in `ctx.graphTools`. Default: `true`. */
+  readonly asGraphTool?: boolean
+  /** Takes the place of an earlier published definition of the same name. Default: `false`. */
+  readonly replace?: boolean
+}
+
+/** Options of `register`, `create` and `createGraphTool`; `name` is required unless the graph has one. */
+export interface GraphToolOptions extends GraphSettings {
+  readonly name?: string
+}
+
+/** A graph with its declaration. Made by `defineGraph` or `createGraphDefinition`, never by hand. */
+export interface GraphDefinition extends GraphSettings {
+  readonly name: string
+  readonly build: () => GraphLike | Promise<GraphLike>
+  readonly asTool: boolean
+  readonly asGraphTool: boolean
+}
+
+/** A definition that mounts by itself wherever the plugin is live. */
+export interface PublishedGraphDefinition extends GraphDefinition {
+  /** Takes the definition back: it is unmounted everywhere and does not come back. Idempotent. */
+  dispose(): void
+}
+
+/** One key of a graph's state. */
+export interface GraphStateKey {
+  readonly name: string
+  /** Whether writes add up through a reducer instead of replacing each other. */
+  readonly accumulated: boolean
+}
+
+/** What can be read off a graph without compiling it. */
+export interface GraphShape {
+  /** Node names in definition order, LangGraph's own hidden nodes left out. */
+  readonly nodes: readonly string[]
+  /** State keys in definition order; empty for a graph whose state is one value. */
+  readonly stateKeys: readonly GraphStateKey[]
+  /** Whether the state is one value without keys. */
+  readonly rootState: boolean
+}
+
+/** The circumstances of one call. */
+export interface GraphCall {
+  /** Cancels the call; its reason reaches the graph. */
+  readonly signal?: AbortSignal
+  /** The original request text, when a router chose the graph. */
+  readonly request?: string
+  /** The agent on whose behalf the call runs. */
+  readonly agent?: CallingAgent
+}
+
+/** A mounted or registered graph. Frozen. */
+export interface GraphEntry {
+  readonly name: string
+  readonly description: string
+  /** The model-facing JSON schema of the arguments. */
+  readonly parameters: ParameterJsonSchema
+  /** The graph as a DSH tool; registered in `ctx.tools` only if its definition says `asTool`. */
+  readonly tool: ToolDefinition
+  /** The definition it was mounted from; absent for `register`. */
+  readonly definition?: GraphDefinition
+  /** The graph's structure, as far as it had to be read. */
+  readonly shape?: GraphShape
+  /** Violations of the argument schema, each with its path; empty means that a call would be accepted. */
+  check(args: unknown): readonly string[]
+  /**
+   * Runs the graph once, as a tool call does, without the `ctx.tools` pipeline.
+   *
+   * @returns the final state, lossless JSON.
+   * @throws {ToolArgsError} arguments that break the schema; {@link GraphError} for what else this
+   *   package refuses; the graph's own error unchanged.
+   */
+  run(args: unknown, call: GraphCall): Promise<JsonValue>
+  /** Unmounts: off the registry and off `ctx.tools` at once; resolves when running calls have ended. */
+  dispose(): Promise<void>
+}

@@ -1,0 +1,48 @@
+/** Reads and makes the tarballs of a registry, with the system's `tar`. */
+import { spawnSync } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+function tar(args: readonly string[]): Buffer {
+  const result = spawnSync('tar', args, { maxBuffer: 1 << 28 })
+  if (result.status !== 0)
+    throw new Error(`tar ${args.join(' ')}: ${result.stderr?.toString() ?? result.error}`)
+  return result.stdout
+}
+
+/** Paths of the files inside, without the leading `package/`. */
+export function filesIn(tarball: string): string[] {
+  return tar(['-tzf', tarball])
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.endsWith('/'))
+    .map((line) => line.replace(/^package\//u, ''))
+}
+
+/** @param file path inside, without the leading `package/`. */
+export function readFrom(tarball: string, file: string): Buffer {
+  return tar(['-xzOf', tarball, `package/${file}`])
+}
+
+/** Unpacks everything into `folder/package`. */
+export function unpack(tarball: string, folder: string): string {
+  tar(['-xzf', tarball, '-C', folder])
+  return join(folder, 'package')
+}
+
+/**
+ * Packs an installed package folder as its registry would serve it.
+ *
+ * @param folder the installed package; links inside it are followed.
+ * @param destination file to write; its folder also holds a link for the time of the call.
+ */
+export function pack(folder: string, destination: string, scratch: string): void {
+  const link = join(scratch, 'package')
+  symlinkSync(folder, link)
+  try {
+    // Command links are the installer's, not the package's.
+    tar(['-czf', destination, '-h', '--exclude=package/node_modules/.bin', '-C', scratch, 'package'])
+  } finally {
+    rmSync(link)
+  }
+}
