@@ -51,7 +51,11 @@ export function compileAgentGraphScheduleUpdate(
 ): ScheduleUpdateRequest {
   const source = sourceOf(call)
   const { idempotencyKey } = input
-  const updateId = graphUpdateId({ graphId, ...source, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) })
+  const updateId = graphUpdateId({
+    graphId,
+    ...source,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  })
   const payload = {
     addWork: (input.addWork ?? []).map((item, index) =>
       workOf(item, item.workId ?? graphWorkId(updateId, index)),

@@ -4,6 +4,7 @@
  */
 import {
   GraphControlError,
+  type Claim,
   type GraphControl,
   type GraphEpoch,
   type GraphState,
@@ -23,11 +24,16 @@ import type {
   YieldAnswer,
   YieldInput,
 } from './types.ts'
+import { openWake } from './wake-delivery.ts'
 import { emptyView, viewOf, type GraphView } from './view.ts'
 
 /** Characters of one conclusion in a view. */
 const RESULT_CHARS = 4_000
 const DEFAULT_ACTIVATION_ATTEMPTS = 3
+const LIVE_ADMISSIONS: ReadonlySet<Claim['admissionStatus']> = new Set<Claim['admissionStatus']>([
+  'claimed',
+  'executing',
+])
 
 /** A view with the conclusions that were asked for. */
 export interface ViewAnswer extends GraphView {
@@ -125,7 +131,12 @@ class Controller implements DrivingAgentGraphController {
     const epochs = await this.store.listEpochs(this.rootSessionId)
     for (const { graphId } of epochs) {
       const state = await this.store.readGraph(graphId)
-      if (state !== undefined && !this.disposed) this.driverOf(graphId).kick(state)
+      if (state === undefined || this.disposed) continue
+      // A finished graph with nothing under way needs no driver.
+      const liveClaim = [...state.claims.values()].some(({ admissionStatus }) =>
+        LIVE_ADMISSIONS.has(admissionStatus),
+      )
+      if (!state.closed || liveClaim || openWake(state) !== undefined) this.driverOf(graphId).kick(state)
     }
   }
 
