@@ -49,6 +49,9 @@ const ROUNDS_PER_FILE = 10
 /** The kill follows this many lines of the writer at most, and then this many microseconds at most. */
 const MAX_LINES = 400
 const MAX_DELAY_US = 1500
+/** One round in eight is killed while the log opens and recovers, right after the first line. */
+const OPENING_ROUNDS = 8
+const MAX_OPENING_US = 6000
 
 export async function run(options: { rounds: number; seed: number }): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-log-chaos-'))
@@ -77,8 +80,9 @@ export async function run(options: { rounds: number; seed: number }): Promise<Ch
 /** Runs the writer, kills it in the middle of its work, and returns what it saw acknowledged. */
 async function killWriter(path: string, label: string, seed: number): Promise<Ack[]> {
   const random = randomFrom(seed)
-  const killAtLine = 1 + random.below(MAX_LINES)
-  const delayUs = random.below(MAX_DELAY_US)
+  const whileOpening = random.below(OPENING_ROUNDS) === 0
+  const killAtLine = whileOpening ? 1 : 1 + random.below(MAX_LINES)
+  const delayUs = random.below(whileOpening ? MAX_OPENING_US : MAX_DELAY_US)
   const script = join(import.meta.dirname, 'append-writer.ts')
   const child = spawn(process.execPath, [script, path, label, String(seed)], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -55,7 +55,8 @@ const BAD_VALUES: readonly (() => unknown)[] = [
   () => Buffer.from('x'),
   () => Promise.resolve(1),
   () => Object('boxed'),
-  () => new Array(10),
+  () => Array.from({ length: 10 }),
+  () => Object.assign([], { length: 10 }),
   () => Object.assign([1], { extra: 1 }),
   () => ({ toJSON: () => 1 }),
   () => ({ [Symbol('key')]: 1 }),
@@ -153,23 +154,25 @@ function value(random: Random, depth: number): Value {
   if (kind === 2) return same(random.pick([true, false]))
   if (kind === 3) return same(null)
   const children = Array.from({ length: random.below(5) }, () => value(random, depth - 1))
-  const isWhole = children.every(({ plain }) => plain !== undefined)
   if (kind === 4) {
+    const isWhole = children.every(({ plain }) => plain !== undefined)
     return {
       passed: children.map(({ passed }) => passed),
       plain: isWhole ? children.map(({ plain }) => plain) : undefined,
     }
   }
-  return objectOf(random, children, isWhole)
+  return objectOf(random, children)
 }
 
 /** Plain objects in their guises: bare, with accessors, behind a proxy, with a `__proto__` key. */
-function objectOf(random: Random, children: readonly Value[], isWhole: boolean): Value {
+function objectOf(random: Random, children: readonly Value[]): Value {
   const passed: object = random.below(3) === 0 ? (Object.create(null) as object) : {}
   const plain = {}
+  let isWhole = true
   for (const [index, child] of children.entries()) {
     const key = random.pick(['a', 'b', '', '__proto__', 'constructor', `k${index}`, '\u{1f600}'])
     if (Object.hasOwn(passed, key)) continue
+    isWhole &&= child.plain !== undefined
     const isAccessor = rarely(random)
     Object.defineProperty(passed, key, {
       enumerable: true,

@@ -31,7 +31,7 @@ export interface Write<T> {
   /** Runs inside the transaction, maybe again after a rollback. Refuses by a DurableLogError before its first effect. */
   readonly run: () => T
   /** Called once the transaction is on disk, before the write's promise resolves. */
-  readonly committed: (result: T) => void
+  readonly committed: () => void
 }
 
 interface Waiting {
@@ -72,7 +72,7 @@ export class CommitQueue {
         settle: () => {
           signal?.removeEventListener('abort', onAbort)
           if (result === undefined) return
-          write.committed(result.value)
+          write.committed()
           resolve(result.value)
         },
         reject: (error) => {

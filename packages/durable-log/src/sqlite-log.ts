@@ -60,8 +60,13 @@ function assertMs(name: string, value: number, min: number): void {
 class SqliteLog implements DurableLog {
   private readonly acquire: () => Promise<HeldMedium>
   private readonly subscriptions = new Subscriptions()
-  private readonly running = new Set<Promise<unknown>>()
+  /** The share in the open file, or its opening. */
   private held: Promise<HeldMedium> | undefined
+  /** The open file, once it is known. */
+  private medium: SqliteMedium | undefined
+  /** Operations under way. */
+  private running = 0
+  private onIdle: (() => void) | undefined
   private unwatch: (() => void) | undefined
   private closing: Promise<void> | undefined
 
@@ -108,7 +113,8 @@ class SqliteLog implements DurableLog {
     this.assertOpen()
     const undo = this.subscriptions.add(checkSubscription(prefix, listener).prefix, listener)
     // A file that cannot be opened now is reported by the next operation, which also starts the watch.
-    this.medium().catch(() => undefined)
+    if (this.medium === undefined) this.hold().catch(() => undefined)
+    else this.watch()
     return () => {
       undo()
       if (this.subscriptions.isEmpty) this.stopWatching()
@@ -120,7 +126,7 @@ class SqliteLog implements DurableLog {
   }
 
   private async finish(): Promise<void> {
-    while (this.running.size > 0) await Promise.allSettled(this.running)
+    if (this.running > 0) await new Promise<void>((resolve) => (this.onIdle = resolve))
     this.subscriptions.close()
     this.stopWatching()
     // An opening that failed has been reported to whoever asked for it.
@@ -128,28 +134,35 @@ class SqliteLog implements DurableLog {
     held?.release()
   }
 
-  private run<T>(operate: (medium: SqliteMedium) => Promise<T>): Promise<T> {
-    const outcome = this.medium().then(operate)
-    this.running.add(outcome)
-    const forget = () => void this.running.delete(outcome)
-    outcome.then(forget, forget)
-    return outcome
-  }
-
-  private async medium(): Promise<SqliteMedium> {
-    const { medium } = await this.hold()
-    if (this.unwatch === undefined && !this.subscriptions.isEmpty) {
-      this.unwatch = medium.watch((stream, seq) => this.subscriptions.announce(stream, seq))
+  private async run<T>(operate: (medium: SqliteMedium) => Promise<T>): Promise<T> {
+    this.running += 1
+    try {
+      // Everybody waits for the same promise, so operations begin in the order of the calls.
+      return await operate((await this.hold()).medium)
+    } finally {
+      this.running -= 1
+      if (this.running === 0) this.onIdle?.()
     }
-    return medium
   }
 
-  /** The share in the open file; after a failure the next call tries again. */
+  /** Opens the file once; after a failure the next call tries again. */
   private hold(): Promise<HeldMedium> {
-    return (this.held ??= this.acquire().catch((error: unknown) => {
-      this.held = undefined
-      throw error
-    }))
+    return (this.held ??= this.acquire().then(
+      (held) => {
+        this.medium = held.medium
+        this.watch()
+        return held
+      },
+      (error: unknown) => {
+        this.held = undefined
+        throw error
+      },
+    ))
+  }
+
+  private watch(): void {
+    if (this.medium === undefined || this.unwatch !== undefined || this.subscriptions.isEmpty) return
+    this.unwatch = this.medium.watch((stream, seq) => this.subscriptions.announce(stream, seq))
   }
 
   private stopWatching(): void {

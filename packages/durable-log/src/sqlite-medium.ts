@@ -86,14 +86,19 @@ export class SqliteMedium {
   }
 
   /** Appends when the stream is where the request expects it. */
-  async append(request: CheckedAppend): Promise<number> {
-    const placed = await this.queue.submit({
+  append(request: CheckedAppend): Promise<number> {
+    let placed: Placed | undefined
+    return this.queue.submit({
       stream: request.stream,
       signal: request.signal,
-      run: () => this.insert(request),
-      committed: (result) => this.heads.placed(result),
+      run: () => {
+        placed = this.insert(request)
+        return placed.seq
+      },
+      committed: () => {
+        if (placed !== undefined) this.heads.placed(placed)
+      },
     })
-    return placed.seq
   }
 
   /** Reads in pages, so that a long stream does not hold the event loop. */

@@ -49,7 +49,7 @@ function setUp(patienceMs = 10_000) {
       stream: 's',
       signal,
       run: () => medium.write(text),
-      committed: (result) => committed.push(result),
+      committed: () => committed.push(text),
     })
   return { medium, submit, committed }
 }

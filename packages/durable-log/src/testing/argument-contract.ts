@@ -135,8 +135,7 @@ function refusedData(test: LogTest): void {
       Object.create({ inherited: 1 }),
       cyclic(),
       nested(300),
-      // oxlint-disable-next-line no-sparse-arrays
-      [1, , 2],
+      Object.assign([1], { length: 3 }),
       Object.assign([1], { extra: 1 }),
       { [Symbol('key')]: 1 },
       Object.defineProperty({}, 'hidden', { value: 1 }),
