@@ -83,7 +83,7 @@ export function ownDescription(graph: object): string | undefined {
   return ownText(graph, 'description')
 }
 
-function ownText(graph: object, key: string, none = ''): string | undefined {
+function ownText(graph: object, key: string, none?: string): string | undefined {
   try {
     const text: unknown = Reflect.get(graph, key)
     return typeof text === 'string' && text !== '' && text !== none ? text : undefined

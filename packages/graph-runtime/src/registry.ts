@@ -6,12 +6,12 @@
  * The service is one plain object for everybody, so each registration says whose it is.
  */
 import { Context } from '@deepseek-ai/cordis'
-import { ScopedLayers, scopeOf, type ScopeKey } from '@deepseek-ai/dsh-scope'
+import { scopeOf, type ScopeKey } from '@deepseek-ai/dsh-scope'
 import type { ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { RunningCalls } from './call-scope.ts'
 import { recordOf, type NamedGraph } from './definition-record.ts'
 import { GraphDefinitionError, GraphDuplicateError, GraphError, messageOf } from './errors.ts'
-import { GraphLayer, insertListing, type Listing } from './graph-layer.ts'
+import { GraphLayers } from './graph-layers.ts'
 import { isBuilder, isInvocable } from './graph-source.ts'
 import { createGraphTool, nameGraph, prepareGraph, type PreparedGraph } from './tool.ts'
 import type { GraphDefinition, GraphEntry, GraphLike, GraphToolOptions } from './types.ts'
@@ -26,12 +26,7 @@ interface Registration {
 }
 
 export class GraphTools {
-  private readonly layers = new ScopedLayers<GraphLayer>(
-    () => new GraphLayer(),
-    () => undefined,
-  )
-  /** What is listed now. */
-  private readonly listed = new WeakMap<GraphEntry, Listing>()
+  private readonly layers = new GraphLayers()
   private readonly log: Context
 
   /** @param log context whose logger gets the warnings. */
@@ -91,17 +86,12 @@ export class GraphTools {
 
   /** The graph of that name as `scope` sees it; without a scope, in the global layer. */
   get(name: string, scope?: ScopeKey): GraphEntry | undefined {
-    for (const layer of this.layers.chainLayers(scope).toReversed()) {
-      const listing = layer.listings.get(name)
-      if (listing !== undefined) return listing.entry
-    }
-    return this.layers.global.listings.get(name)?.entry
+    return this.layers.resolve(name, scope)
   }
 
   /** All graphs that `scope` sees, in order of registration; without a scope, the global layer. A frozen snapshot. */
   list(scope?: ScopeKey): readonly GraphEntry[] {
-    const merged = this.layers.merge(scope, (layer) => layer.listings)
-    return Object.freeze(Array.from(merged.values(), (listing) => listing.entry))
+    return Object.freeze(this.layers.visible(scope))
   }
 
   /**
@@ -112,21 +102,15 @@ export class GraphTools {
    * @returns whether something was taken off.
    */
   unregister(graph: string | GraphEntry, scope?: ScopeKey): boolean {
-    const listing =
-      typeof graph === 'string' ? this.layer(scope)?.listings.get(graph) : this.listed.get(graph)
-    listing?.remove()
-    return listing !== undefined
+    const entry = typeof graph === 'string' ? this.layers.own(graph, scope) : graph
+    return entry !== undefined && this.layers.remove(entry)
   }
 
-  /** The layer of exactly this scope. */
-  private layer(scope: ScopeKey | undefined): GraphLayer | undefined {
-    return scope === undefined ? this.layers.global : this.layers.peek(scope)
-  }
-
-  /** The one way in: all checks first, then the layer, then `ctx.tools`; a failure undoes what came before it. */
+  /** The one way in: all checks first, then the registry, then `ctx.tools`. */
   private enter(registration: Registration): GraphEntry {
-    const { ctx, named, definition } = registration
-    this.refuseTaken(registration)
+    const { ctx, named, definition, listed } = registration
+    // Before the author's factory runs.
+    if (listed) this.layers.refuseTaken(named.name, scopeOf(ctx))
     const calls = new RunningCalls(named.name)
     const prepared = prepareGraph(named, calls)
     const entry: GraphEntry = Object.freeze({
@@ -140,35 +124,31 @@ export class GraphTools {
       run: (args: unknown, call) => prepared.callable.run(args, call),
       dispose: async () => leave(),
     } satisfies GraphEntry)
-    const enterAll = this.steps(entry, calls, registration)
-    const leave = ctx.effect(enterAll, `graphTools: ${named.name}`)
+    const leave = ctx.effect(() => this.hold(entry, calls, registration), `graphTools: ${named.name}`)
     this.warn(registration, prepared)
     return entry
   }
 
-  /** Each step yields its undo; they are undone in reverse, so the names are free before calls are awaited. */
-  private steps(entry: GraphEntry, calls: RunningCalls, { ctx, asTool, listed }: Registration) {
-    const { layers, listed: listings } = this
-    return function* (): Generator<() => void, void, void> {
-      yield () => calls.close()
-      if (listed) {
-        const insert = (layer: GraphLayer): (() => void) => insertListing(layer, entry, listings)
-        yield layers.effect(ctx, insert, { label: 'graphTools listing', notify: false })
-      }
-      if (asTool) yield registerTool(ctx, entry.tool)
+  /**
+   * Enters both registries, or neither.
+   *
+   * @returns leaves them at once, so that the names are free, then ends the running calls.
+   */
+  private hold(entry: GraphEntry, calls: RunningCalls, registration: Registration): () => Promise<void> {
+    const { ctx, asTool, listed } = registration
+    if (listed) this.layers.insert(entry, scopeOf(ctx))
+    let removeTool: (() => void) | undefined
+    try {
+      if (asTool) removeTool = registerTool(ctx, entry.tool)
+    } catch (error) {
+      this.layers.remove(entry)
+      throw error
     }
-  }
-
-  /** A taken name is refused before the author's factory runs. */
-  private refuseTaken({ ctx, named, listed }: Registration): void {
-    if (!listed) return
-    const scope = scopeOf(ctx)
-    if (this.layer(scope)?.listings.has(named.name) !== true) return
-    throw new GraphDuplicateError(
-      named.name,
-      scope === undefined ? 'listed in graphTools' : 'listed in graphTools for this scope',
-      'choose another name, or unmount that one first; a defineGraph definition mounts by itself, use createGraphDefinition to mount one by hand',
-    )
+    return () => {
+      this.layers.remove(entry)
+      removeTool?.()
+      return calls.close()
+    }
   }
 
   private warn({ named, asTool, listed }: Registration, prepared: PreparedGraph): void {

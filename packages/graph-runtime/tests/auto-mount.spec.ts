@@ -4,6 +4,9 @@ import { createGraphDefinition, defineGraph } from '../src/index.ts'
 import { echoBuilder, topicOnly } from './graphs.ts'
 import { bootGraphs, bootTools, define, errorOf, published, valueOf } from './host.ts'
 
+/** Cordis' state of a fiber that runs. */
+const ACTIVE = 2
+
 const tool = { build: echoBuilder, parameters: topicOnly, asTool: true } as const
 
 describe('defineGraph', () => {
@@ -13,7 +16,12 @@ describe('defineGraph', () => {
     expect(host.ctx.get('graphTools')).toBeUndefined()
     await host.load()
     expect(host.toolNames()).toEqual(['c', 'a', 'b'])
-    expect(host.graphTools().list().map((entry) => entry.name)).toEqual(['c', 'a', 'b'])
+    expect(
+      host
+        .graphTools()
+        .list()
+        .map((entry) => entry.name),
+    ).toEqual(['c', 'a', 'b'])
     expect(host.warnings()).toEqual([])
   })
 
@@ -116,6 +124,23 @@ describe('defineGraph', () => {
     expect(host.graphTools().list()).toEqual([])
   })
 
+  it('made while the plugin unloads waits for the next load, without a warning (R16)', async () => {
+    const host = await bootTools()
+    const plugin = await host.load()
+    const between = vi.fn(() => define({ ...tool, name: 'between' }))
+    // Told in the very moment in which the fiber stops taking effects.
+    const off = host.ctx.on('internal/status', (fiber, before) => {
+      if (fiber.name === 'dsh-graph-runtime:live' && before === ACTIVE) between()
+    })
+    await plugin.dispose()
+    off()
+    expect(between).toHaveBeenCalledTimes(1)
+    expect(host.toolNames()).toEqual([])
+    await host.load()
+    expect(host.toolNames()).toEqual(['between'])
+    expect(host.log).toEqual([])
+  })
+
   it('mounts each graph in every root of the process', async () => {
     const first = await bootGraphs()
     const second = await bootGraphs()
@@ -142,7 +167,13 @@ describe('defineGraph', () => {
     }
     define({ name: 'outer', build: outer })
     const host = await bootGraphs()
-    expect(host.graphTools().list().map((entry) => entry.name).toSorted()).toEqual(['inner', 'outer'])
+    expect(
+      host
+        .graphTools()
+        .list()
+        .map((entry) => entry.name)
+        .toSorted(),
+    ).toEqual(['inner', 'outer'])
     expect(host.warnings()).toEqual([])
   })
 })
@@ -170,7 +201,9 @@ describe('a name that is defined again', () => {
     const second = await evaluate()
     expect(host.graphTools().get('from_two_files')?.definition).toBe(second)
     expect(host.toolNames()).toEqual(['from_two_files'])
-    expect(host.log).toEqual([{ type: 'info', text: expect.stringContaining('is replaced by its newer definition') }])
+    expect(host.log).toEqual([
+      { type: 'info', text: expect.stringContaining('is replaced by its newer definition') },
+    ])
     first.dispose()
     expect(host.toolNames()).toEqual(['from_two_files'])
   })
@@ -178,7 +211,8 @@ describe('a name that is defined again', () => {
   it('keeps the older graph when the newer module is broken, and forgets the broken one once it is mended', async () => {
     const host = await bootTools()
     let plugin = await host.load()
-    const evaluate = (parameters: object) => define({ ...tool, name: 'edited', parameters: parameters as never })
+    const evaluate = (parameters: object) =>
+      define({ ...tool, name: 'edited', parameters: parameters as never })
     const older = evaluate(topicOnly)
     await Promise.resolve()
     evaluate({ topic: 'string' })
@@ -191,6 +225,19 @@ describe('a name that is defined again', () => {
     plugin = await host.load()
     expect(host.graphTools().get('edited')?.definition).toBe(mended)
     expect(host.warnings()).toHaveLength(1)
+  })
+
+  it('stays with the first where no stack tells the files', async () => {
+    const host = await bootGraphs()
+    const capture = vi.spyOn(Error, 'captureStackTrace').mockImplementation(() => {
+      throw new Error('locked')
+    })
+    const first = define({ ...tool, name: 'echo' })
+    await Promise.resolve()
+    define({ ...tool, name: 'echo' })
+    capture.mockRestore()
+    expect(host.graphTools().get('echo')?.definition).toBe(first)
+    expect(host.warnings()).toEqual([expect.stringMatching(/^graph "echo" is skipped: /)])
   })
 
   it('goes to a definition from elsewhere that asks for it', async () => {
@@ -206,7 +253,9 @@ describe('a name that is defined again', () => {
   it('is a duplicate for mount while its own definition is mounted (R100)', async () => {
     const host = await bootGraphs()
     const definition = define({ ...tool, name: 'echo' })
-    expect(() => host.graphTools().mount(definition, host.ctx)).toThrow(/already listed.*use createGraphDefinition/)
+    expect(() => host.graphTools().mount(definition, host.ctx)).toThrow(
+      /already listed.*use createGraphDefinition/,
+    )
     host.graphTools().mount(createGraphDefinition({ ...tool, name: 'other' }), host.ctx)
     expect(host.toolNames()).toEqual(['echo', 'other'])
   })

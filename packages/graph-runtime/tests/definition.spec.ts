@@ -54,12 +54,19 @@ describe('a declaration', () => {
     expect(host.graphTools().list()).toEqual([])
   })
 
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('refuses a timeoutMs of %s (R49)', (timeoutMs) => {
-    expect(problemsOf({ ...valid, timeoutMs })).toEqual(['timeoutMs must be a positive finite number of milliseconds'])
-  })
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])(
+    'refuses a timeoutMs of %s (R49)',
+    (timeoutMs) => {
+      expect(problemsOf({ ...valid, timeoutMs })).toEqual([
+        'timeoutMs must be a positive finite number of milliseconds',
+      ])
+    },
+  )
 
   it.each([0, -1, 1.5, Number.NaN, '3'])('refuses a recursionLimit of %s', (recursionLimit) => {
-    expect(problemsOf({ ...valid, recursionLimit })).toEqual(['recursionLimit must be a whole number of at least 1'])
+    expect(problemsOf({ ...valid, recursionLimit })).toEqual([
+      'recursionLimit must be a whole number of at least 1',
+    ])
   })
 
   it('refuses parameters outside the subset of DSH (R53) (R59)', () => {
@@ -110,7 +117,9 @@ describe('a declaration', () => {
       define(options as unknown as GraphDefinitionOptions)
     }
     expect(host.warnings()).toEqual([
-      expect.stringMatching(/graph "\(unnamed\)" \(defined at .*host\.ts:\d+:\d+\) is skipped: .*pass an object/),
+      expect.stringMatching(
+        /graph "\(unnamed\)" \(defined at .*host\.ts:\d+:\d+\) is skipped: .*pass an object/,
+      ),
       expect.stringContaining('pass an object'),
       expect.stringContaining('name must be a non-empty string'),
       expect.stringMatching(/graph "ok" .*parameters: .*parameters\.a must be/),
@@ -127,7 +136,12 @@ describe('a declaration', () => {
       name: 'tenant',
       parameters: {},
       configurable,
-      build: () => ({ invoke: async (_input, config) => void seen.push(Reflect.get(config ?? {}, 'configurable')) ?? {} }),
+      build: () => ({
+        invoke: async (_input, config) => {
+          seen.push(Reflect.get(config ?? {}, 'configurable'))
+          return {}
+        },
+      }),
     })
     configurable.tenant = 'b'
     await host.graphTools().mount(definition, host.ctx).run({}, {})

@@ -24,4 +24,3 @@ export function endingWith(value: (input: unknown, signal?: AbortSignal) => unkn
     .addEdge(START, 'end')
     .addEdge('end', END)
 }
-

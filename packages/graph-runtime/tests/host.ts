@@ -62,7 +62,10 @@ function hostOf(ctx: Context): Host {
         signal: options.signal ?? new AbortController().signal,
         ...(options.agent === undefined ? {} : { agent: options.agent }),
       }),
-    toolNames: (agent) => tools().schemas(agent).map((schema) => schema.name),
+    toolNames: (agent) =>
+      tools()
+        .schemas(agent)
+        .map((schema) => schema.name),
   }
 }
 

@@ -1,0 +1,191 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  createGraphDefinition,
+  createGraphTool,
+  GraphTimeoutError,
+  GraphUnmountedError,
+  type GraphDefinitionOptions,
+  type GraphInvocable,
+} from '../src/index.ts'
+import { endingWith } from './graphs.ts'
+import { bootGraphs, errorOf } from './host.ts'
+
+/** Resolves when the graph has begun, and settles when its signal aborts. */
+function waiting() {
+  let begin: (signal: AbortSignal) => void
+  const begun = new Promise<AbortSignal>((resolve) => (begin = resolve))
+  const node = (_input: unknown, signal?: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => {
+      if (signal === undefined) throw new Error('no signal')
+      signal.addEventListener('abort', () => reject(signal.reason))
+      begin(signal)
+    })
+  return { begun, build: () => endingWith(node) }
+}
+
+async function mounted(options: Partial<GraphDefinitionOptions> & Pick<GraphDefinitionOptions, 'build'>) {
+  const host = await bootGraphs()
+  const definition = createGraphDefinition({
+    name: 'echo',
+    description: 'd',
+    parameters: { input: { type: 'json' } },
+    asTool: true,
+    ...options,
+  })
+  const owner = host.ctx.plugin({ name: 'owner', inject: ['graphTools'], apply: () => undefined })
+  await owner
+  const entry = host.graphTools().mount(definition, owner.ctx)
+  return { host, owner, entry }
+}
+
+describe('the caller’s abort', () => {
+  it('reaches the graph with its own reason (R71)', async () => {
+    const { begun, build } = waiting()
+    const { entry } = await mounted({ build })
+    const controller = new AbortController()
+    const call = entry.run({ input: 1 }, { signal: controller.signal })
+    const signal = await begun
+    const reason = new Error('enough')
+    controller.abort(reason)
+    await expect(call).rejects.toBe(reason)
+    expect(signal.reason).toBe(reason)
+  })
+
+  it('that came before the call keeps every node from running (R71)', async () => {
+    const node = vi.fn(() => 1)
+    const validate = vi.fn(() => true)
+    const { entry, host } = await mounted({ build: () => endingWith(node), validate })
+    const reason = new Error('too late')
+    await expect(entry.run({ input: 1 }, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(errorOf(await host.call('echo', { input: 1 }, { signal: AbortSignal.abort() })).code).toBe(
+      'ABORTED_BEFORE_DISPATCH',
+    )
+    expect(validate).not.toHaveBeenCalled()
+    expect(node).not.toHaveBeenCalled()
+  })
+
+  it('while validate waits ends the call with the reason and without the graph (R71)', async () => {
+    const node = vi.fn(() => 1)
+    const controller = new AbortController()
+    const { entry } = await mounted({
+      build: () => endingWith(node),
+      validate: async () => {
+        controller.abort(new Error('enough'))
+        throw new Error('of no interest')
+      },
+    })
+    await expect(entry.run({ input: 1 }, { signal: controller.signal })).rejects.toThrow('enough')
+    expect(node).not.toHaveBeenCalled()
+  })
+
+  it('discards what a graph brings that ignored it', async () => {
+    const controller = new AbortController()
+    const deaf: GraphInvocable = {
+      invoke: async () => {
+        controller.abort(new Error('enough'))
+        return { done: true }
+      },
+    }
+    const { entry } = await mounted({ build: () => deaf })
+    await expect(entry.run({ input: 1 }, { signal: controller.signal })).rejects.toThrow('enough')
+  })
+
+  it('finds no listener of ours after two hundred calls, however they ended (R72)', async () => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const { host, entry } = await mounted({
+      build: () => endingWith((input) => (input === 1 ? Promise.reject(new Error('no')) : input)),
+      validate: (input) => (input as { input: unknown }).input !== 2,
+    })
+    for (let i = 0; i < 200; i++) await host.call('echo', { input: i % 4 }, { signal })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    for (let i = 0; i < 200; i++) await entry.run({ input: i % 4 }, { signal }).catch(() => undefined)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    expect(host.log).toEqual([])
+  })
+})
+
+describe('timeoutMs', () => {
+  it('aborts the graph’s signal and ends in an error of its own, on every path (R48)', async () => {
+    const { begun, build } = waiting()
+    const { entry, host } = await mounted({ build, timeoutMs: 20 })
+    const error = await entry.run({ input: 1 }, {}).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(GraphTimeoutError)
+    expect(error).toMatchObject({ code: 'GRAPH_TIMEOUT', graph: 'echo', timeoutMs: 20 })
+    expect((await begun).reason).toBe(error)
+    expect(entry.tool.timeoutMs).toBe(20)
+    expect(errorOf(await host.call('echo', { input: 1 }))).toEqual({
+      code: 'GRAPH_TIMEOUT',
+      message: 'graph "echo" did not finish within 20 ms',
+    })
+    const tool = createGraphTool(waiting().build(), { name: 'made', timeoutMs: 20 })
+    host.ctx.get('tools')?.register(tool)
+    expect(errorOf(await host.call('made', { input: { input: 1 } })).code).toBe('GRAPH_TIMEOUT')
+  })
+
+  it('stays a timeout when the graph throws something else about it (R48)', async () => {
+    const stubborn: GraphInvocable = {
+      invoke: (_input, config) =>
+        new Promise((_, reject) => {
+          const { signal } = config as { signal: AbortSignal }
+          signal.addEventListener('abort', () => reject(new Error('connection closed')))
+        }),
+    }
+    const { entry } = await mounted({ build: () => stubborn, timeoutMs: 10 })
+    const error = await entry.run({ input: 1 }, {}).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'GRAPH_TIMEOUT', cause: { message: 'connection closed' } })
+  })
+
+  it('is not blamed for the caller’s abort (R48) (R71)', async () => {
+    const { begun, build } = waiting()
+    const { entry } = await mounted({ build, timeoutMs: 60_000 })
+    const controller = new AbortController()
+    const call = entry.run({ input: 1 }, { signal: controller.signal })
+    await begun
+    controller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+  })
+
+  it.each([
+    [0.5e9, 1],
+    [1e12, 0],
+  ])('of %d ms, longer than the graph takes, leaves no timer behind', async (timeoutMs, during) => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const { entry } = await mounted({ build: () => ({ invoke: async () => timers() }), timeoutMs })
+    const before = timers()
+    expect(await entry.run({ input: 1 }, {})).toBe(before + during)
+    expect(timers()).toBe(before)
+  })
+})
+
+describe('unmounting', () => {
+  it('aborts running calls, waits for them, and refuses later ones', async () => {
+    const { begun, build } = waiting()
+    const { entry, owner } = await mounted({ build })
+    const call = entry.run({ input: 1 }, {})
+    const settled = vi.fn()
+    call.catch(settled)
+    const signal = await begun
+    await owner.dispose()
+    expect(signal.reason).toBeInstanceOf(GraphUnmountedError)
+    expect(settled).toHaveBeenCalledTimes(1)
+    await expect(call).rejects.toMatchObject({ code: 'GRAPH_UNMOUNTED', graph: 'echo' })
+    await expect(entry.run({ input: 1 }, {})).rejects.toThrow('was unmounted; mount it again')
+  })
+
+  it('does not touch calls of other graphs', async () => {
+    const { host, entry } = await mounted({ build: () => endingWith((input) => input) })
+    const other = host.graphTools().register(
+      endingWith((input) => input),
+      host.ctx,
+      {
+        name: 'other',
+        parameters: { input: { type: 'json' } },
+      },
+    )
+    const call = other.run({ input: 5 }, {})
+    await entry.dispose()
+    await expect(call).resolves.toMatchObject({ out: 5 })
+  })
+})
