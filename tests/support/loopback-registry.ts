@@ -10,12 +10,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import semver from 'semver'
 import type { PackedPackage } from '../../scripts/pack.ts'
 import { dependencyClosure, type InstalledManifest } from './dependency-closure.ts'
-import { pack, readFrom } from './tarball.ts'
-import { tempFolder } from './temp-folder.ts'
+import { packInstalled } from './pack-installed.ts'
+import { readFrom } from './tarball.ts'
 
 export interface LoopbackRegistry extends AsyncDisposable {
   /** With a trailing slash. */
@@ -54,18 +53,14 @@ function ownEditions(packed: readonly PackedPackage[]): Edition[] {
   })
 }
 
-function thirdPartyEditions(packed: readonly PackedPackage[], cache: string): Edition[] {
+function thirdPartyEditions(packed: readonly PackedPackage[]): Edition[] {
   const own = new Set(packed.map(({ name }) => name))
   return dependencyClosure(
     packed.map(({ dir }) => dir),
     own,
   ).map(({ dir, manifest }) => {
     const file = fileNameOf(manifest)
-    const tarball = onceOnly(() => {
-      pack(dir, join(cache, file), cache)
-      return readFileSync(join(cache, file))
-    })
-    return { manifest, file, tarball }
+    return { manifest, file, tarball: onceOnly(() => packInstalled(dir)) }
   })
 }
 
@@ -96,10 +91,9 @@ function answer(response: ServerResponse, status: number, type: string, body: st
 
 /** @param packed every package of ours that an install may ask for. */
 export async function startLoopbackRegistry(packed: readonly PackedPackage[]): Promise<LoopbackRegistry> {
-  const cache = tempFolder('registry')
   const shelf = new Map<string, Edition[]>()
   const tarballs = new Map<string, Edition>()
-  for (const edition of [...ownEditions(packed), ...thirdPartyEditions(packed, cache.path)]) {
+  for (const edition of [...ownEditions(packed), ...thirdPartyEditions(packed)]) {
     shelf.set(edition.manifest.name, [...(shelf.get(edition.manifest.name) ?? []), edition])
     tarballs.set(edition.file, edition)
   }
@@ -138,7 +132,6 @@ export async function startLoopbackRegistry(packed: readonly PackedPackage[]): P
       server.close()
       server.closeAllConnections()
       await once(server, 'close')
-      cache[Symbol.dispose]()
     },
   }
 }

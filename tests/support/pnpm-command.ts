@@ -19,7 +19,9 @@ function onPath(): string | undefined {
 }
 
 function throughNpx(): string {
-  const found = spawnSync('npx', ['-y', '-p', pinned(), '-c', 'command -v pnpm'], { encoding: 'utf8' })
+  const found = spawnSync('npx', ['-y', '--prefer-offline', '-p', pinned(), '-c', 'command -v pnpm'], {
+    encoding: 'utf8',
+  })
   const path = found.stdout.trim().split('\n').at(-1) ?? ''
   if (found.status !== 0 || path === '') throw new Error(`no pnpm: npx -p ${pinned()} said ${found.stderr}`)
   return path
@@ -32,8 +34,6 @@ export function pnpmPath(): string {
   if (known !== undefined) return known
   const starter = process.env['npm_execpath']
   known = starter !== undefined && /pnpm/u.test(starter) ? starter : (onPath() ?? throughNpx())
-  // The packing script reads the same variable, so both use one pnpm.
-  process.env['npm_execpath'] = known
   return known
 }
 

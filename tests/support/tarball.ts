@@ -1,6 +1,5 @@
-/** Reads and makes the tarballs of a registry, with the system's `tar`. */
+/** Reads the tarballs of packages, with the system's `tar`. */
 import { spawnSync } from 'node:child_process'
-import { rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 function tar(args: readonly string[]): Buffer {
@@ -28,21 +27,4 @@ export function readFrom(tarball: string, file: string): Buffer {
 export function unpack(tarball: string, folder: string): string {
   tar(['-xzf', tarball, '-C', folder])
   return join(folder, 'package')
-}
-
-/**
- * Packs an installed package folder as its registry would serve it.
- *
- * @param folder the installed package; links inside it are followed.
- * @param destination file to write; its folder also holds a link for the time of the call.
- */
-export function pack(folder: string, destination: string, scratch: string): void {
-  const link = join(scratch, 'package')
-  symlinkSync(folder, link)
-  try {
-    // Command links are the installer's, not the package's.
-    tar(['-czf', destination, '-h', '--exclude=package/node_modules/.bin', '-C', scratch, 'package'])
-  } finally {
-    rmSync(link)
-  }
 }

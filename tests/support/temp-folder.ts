@@ -10,7 +10,7 @@ export interface TempFolder extends Disposable {
 
 /** @param label tells in a listing of the temp folder whose it is. */
 export function tempFolder(label: string): TempFolder {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), `dsh-graph-${label}-`)))
+  const path = realpathSync(mkdtempSync(join(tmpdir(), `graph-test-${label}-`)))
   return {
     path,
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }),

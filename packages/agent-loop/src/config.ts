@@ -14,7 +14,7 @@ export interface Config {
   graceMs: number
 }
 
-export const Config: z<Config> = z.object({
+export const Config: z<Partial<Config>, Config> = z.object({
   recover: z.union(['live', 'all'] as const).default('live'),
   defaultTimeoutMs: z.number().step(1).min(1).max(MAX_DELAY_MS).default(600_000),
   graceMs: z.number().step(1).min(0).max(MAX_DELAY_MS).default(5_000),

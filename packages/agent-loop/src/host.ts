@@ -3,7 +3,7 @@
  * and the watcher of turns together. Its verbs are those of `AgentLoopHost`.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import type { DurableLog } from 'dsh-durable-log'
+import { DurableLogError, type DurableLog } from 'dsh-durable-log'
 import type { Clock } from './clock.ts'
 import { AgentLoopError } from './errors.ts'
 import { Lanes } from './lanes.ts'
@@ -37,8 +37,8 @@ export class RunHost implements AgentLoopHost {
   private readonly traffic: Lanes
   private readonly recovery: Recovery
   private readonly waiters: Waiters
-  /** Runs this process tried to accept and that are not settled yet. */
-  private readonly mine = new Set<string>()
+  /** Runs whose acceptance failed in the log, which may have stored it all the same. */
+  private readonly unsure = new Set<string>()
   private closing: Promise<void> | undefined
 
   constructor({ ctx, log, clock, defaultTimeoutMs, graceMs }: RunHostOptions) {
@@ -88,11 +88,14 @@ export class RunHost implements AgentLoopHost {
     const stream = this.ledger.stream(sessionId)
     const giveBack = this.ledger.reserve(request.runId, sessionId)
     try {
-      const runId = await stream.transact((fold) => this.decideAccept(fold, request))
+      const { runId, isNew } = await stream.transact((fold) => this.decideAccept(fold, request))
       const run = stream.fold.get(runId)
       if (run === undefined) throw new Error(`run ${runId} vanished while it was accepted`)
-      this.takeUp(run)
+      this.takeUp(run, isNew || this.unsure.delete(runId))
       return { runId, status: 'accepted', acceptedAt: run.acceptedAt }
+    } catch (error) {
+      if (error instanceof DurableLogError) this.unsure.add(request.runId)
+      throw error
     } finally {
       giveBack()
     }
@@ -167,15 +170,17 @@ export class RunHost implements AgentLoopHost {
     throw new AgentLoopError('closed', 'the agent-loop host is shutting down; ask again after its start')
   }
 
-  private decideAccept(fold: RunFold, request: CheckedRunRequest): Decision<string> {
+  private decideAccept(
+    fold: RunFold,
+    request: CheckedRunRequest,
+  ): Decision<{ runId: string; isNew: boolean }> {
     this.assertOpen()
     const { runId, idempotencyKey: key, fingerprint, message, provenance, timeoutMs } = request
     const known = fold.withKey(key)
-    if (known?.fingerprint === fingerprint) return { result: known.runId }
+    if (known?.fingerprint === fingerprint) return { result: { runId: known.runId, isNew: false } }
     if (known !== undefined) throw taken('idempotency key', key, known)
     const namesake = fold.get(runId)
     if (namesake !== undefined) throw taken('run id', runId, namesake)
-    this.mine.add(runId)
     const data = {
       v: 1 as const,
       runId,
@@ -185,14 +190,14 @@ export class RunHost implements AgentLoopHost {
       acceptedAt: this.clock.now(),
       request: { message, provenance, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
     }
-    return { entry: { type: 'run/accepted', data }, result: runId }
+    return { entry: { type: 'run/accepted', data }, result: { runId, isNew: true } }
   }
 
   /** A run in the log that is neither queued here nor ours is driven by the process that accepted it. */
-  private takeUp(run: RunRecord): void {
+  private takeUp(run: RunRecord, isOurs: boolean): void {
     if (run.settled !== undefined || this.closing !== undefined) return
     if (this.traffic.has(run)) this.traffic.release(run.sessionId)
-    else if (this.mine.has(run.runId)) this.traffic.enqueue(run)
+    else if (isOurs) this.traffic.enqueue(run)
   }
 
   private async openRunsOf(request: {
@@ -220,7 +225,7 @@ export class RunHost implements AgentLoopHost {
   }
 
   private onSettled(run: RunRecord): void {
-    this.mine.delete(run.runId)
+    this.unsure.delete(run.runId)
     this.traffic.remove(run)
     // Only a run that another process settled is still under way here.
     this.traffic.control(run.runId)?.stop({ kind: 'abort', cause: 'another process settled the run' })

@@ -108,11 +108,6 @@ export class TurnWatcher {
     else this.toWake.add(agent)
   }
 
-  /** How many messages are under observation. */
-  get size(): number {
-    return this.watches.size
-  }
-
   private onSessionEvent(session: Session, event: SessionEvent): void {
     if (event.type !== 'turn/end') return
     const watch = this.watches.get(session.id)

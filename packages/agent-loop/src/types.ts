@@ -25,7 +25,7 @@ export type RunProvenance =
 
 export interface RunRequest {
   readonly sessionId: string
-  /** The text of the turn, 1 to 1,000,000 characters. */
+  /** The text of the turn, 1 to 1,000,000 characters, not blank. */
   readonly message: string
   /**
    * Same key and same request: the same run, also after a restart. Same key, other request:
@@ -94,11 +94,21 @@ export interface LaneSnapshot {
 export type SessionOpener = (sessionId: string, signal: AbortSignal) => Promise<Agent | undefined>
 
 export interface AgentLoopHost {
-  /** Durable before it resolves. Rejects with `invalid`, `conflict` or `closed`. */
+  /**
+   * Durable before it resolves; the run starts later, in the order of its session's lane. Rejects with
+   * `invalid`, `conflict`, `quarantined` or `closed`, or with the durable log's error: then the same
+   * request may be made again.
+   */
   accept(request: RunRequest): Promise<AcceptedRun>
-  /** Waiting never cancels. `timeoutMs` default 30,000; 0 asks for the state. Unknown id: `run-not-found`. */
+  /**
+   * Waiting never cancels. `timeoutMs` default 30,000; 0 asks for the state. Rejects with
+   * `run-not-found` for an unknown id, with the signal's reason, or with `closed`.
+   */
   wait(request: { runId: string; timeoutMs?: number; signal?: AbortSignal }): Promise<RunOutcome>
-  /** Queued runs are settled `aborted` at once, the running one is cancelled. Idempotent. */
+  /**
+   * Queued runs are settled `aborted` at once, the running one is cancelled and settles when its turn
+   * ends. Idempotent; `runIds` are the open runs it touched. Other turns of the session go on.
+   */
   abort(request: {
     runId?: string
     sessionId?: string

@@ -49,13 +49,6 @@ export class Waiters {
     for (const waiters of this.byRun.values()) for (const waiter of waiters) waiter.fail(error)
   }
 
-  /** How many callers wait. */
-  get size(): number {
-    let size = 0
-    for (const waiters of this.byRun.values()) size += waiters.size
-    return size
-  }
-
   private add(runId: string, waiter: Waiter): void {
     const waiters = this.byRun.get(runId)
     if (waiters === undefined) this.byRun.set(runId, new Set([waiter]))

@@ -12,8 +12,7 @@ const insert = (id: string, start = 0) =>
 const remove = (start: number, outcome?: 'canceled') =>
   ['agent/inbox/spliced', { target: 'next-turn', start, removedCount: 1, inserted: [], outcome }] as const
 const turn = (number: number) => ['turn/start', { turn: number }] as const
-const end = (number: number, kind = 'completed') =>
-  ['turn/end', { turn: number, reason: { kind } }] as const
+const end = (number: number, kind = 'completed') => ['turn/end', { turn: number, reason: { kind } }] as const
 const assistant = (number: number, content: unknown[], usage?: object) =>
   ['assistant/message', { turn: number, step: 1, message: { content }, usage }] as const
 
@@ -60,7 +59,11 @@ describe('what a turn came to', () => {
       end(1),
       turn(2),
       assistant(2, [{ type: 'text', text: 'first' }], { inputTokens: 1, outputTokens: 2 }),
-      assistant(2, [{ type: 'reasoning', text: 'hm' }, { type: 'text', text: 'a' }, { type: 'text', text: 'b' }]),
+      assistant(2, [
+        { type: 'reasoning', text: 'hm' },
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ]),
       assistant(2, [{ type: 'text', text: ' \n' }], { inputTokens: 10, outputTokens: Number.NaN }),
       end(2),
       turn(3),

@@ -104,6 +104,8 @@ export class GraphLedger {
     } catch (error) {
       await this.catchUpAfter(error)
       if (isConflict(error) && round < MAX_ROUNDS) return undefined
+      // It may have been written all the same. Then it counts, although its caller has to ask again.
+      if (this.state.seq > state.seq) this.announce(this.state)
       throw refusalOf(error)
     }
     if (next.seq > this.state.seq) this.state = next

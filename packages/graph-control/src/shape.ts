@@ -121,10 +121,10 @@ export function string(max: number): Check<string> {
   }
 }
 
-// eslint-disable-next-line no-control-regex -- these are what is being refused
-const ANY_CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-// eslint-disable-next-line no-control-regex -- tab, line feed and carriage return are text
-const CONTROL_BUT_LAYOUT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
+const ANY_CONTROL = /\p{Cc}/u
+/** Tab, line feed and carriage return are text. */
+const CONTROL_BUT_LAYOUT = /(?![\t\n\r])\p{Cc}/u
+const EVERY_CONTROL_BUT_LAYOUT = new RegExp(CONTROL_BUT_LAYOUT, 'gu')
 
 /** One line, not empty, no spaces around it. */
 export function line(max: number): Check<string> {
@@ -149,9 +149,6 @@ export function text(max: number): Check<string> {
   }
 }
 
-// eslint-disable-next-line no-control-regex -- these are what is being replaced
-const CONTROLS_BUT_LAYOUT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
-
 /**
  * Text that tells of a failure: it comes from wherever the failure came from, and losing the fact
  * because of its wording would be worse. Cleaned and cut instead of refused.
@@ -162,7 +159,7 @@ export function account(max: number): Check<string> {
     const cleaned = value
       .slice(0, 2 * max)
       .toWellFormed()
-      .replace(CONTROLS_BUT_LAYOUT, ' ')
+      .replace(EVERY_CONTROL_BUT_LAYOUT, ' ')
       .trim()
     if (cleaned === '') return 'no reason given'
     return cleaned.length <= max ? cleaned : `${cleaned.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`

@@ -27,7 +27,10 @@ export interface WorkRequest {
   readonly target: WorkTarget
   /** 1 to 60,000 characters. */
   readonly instruction: string
-  /** At most 64 ids, each a work or a committed record of this graph. */
+  /**
+   * At most 64 ids, each a work of this graph (also of the same update) or a committed record of it.
+   * A work whose input ended without a record fails with `input <id> <status>`.
+   */
   readonly inputIds: readonly string[]
   readonly selectedResultInputs?: readonly SelectedResultInput[]
   /** What to do with a running activation after a crash; default `safe` (run it again). */
@@ -38,6 +41,7 @@ export interface WorkRequest {
 }
 
 export interface StopRequest {
+  /** A work, an operator (all its works), or the graph id (all works); there before the update. */
   readonly targetId: string
   /** 1 to 4,000 characters. */
   readonly reason: string
@@ -332,6 +336,10 @@ export interface GraphControl {
   listOpenGraphs(): Promise<readonly { graphId: string; rootSessionId: string | undefined }[]>
   readGraph(graphId: string): Promise<GraphState | undefined>
 
+  /**
+   * Commits one decision: its stops first, then its replacements, its works, its finish. A retry
+   * (same update id, fingerprint and payload) answers the row that is there, `created: false`.
+   */
   commitScheduleUpdate(request: ScheduleUpdateRequest): Promise<{ update: ScheduleUpdate; created: boolean }>
   listScheduleUpdates(graphId: string): Promise<readonly ScheduleUpdate[]>
   readScheduleUpdate(graphId: string, updateId: string): Promise<ScheduleUpdate | undefined>
@@ -358,7 +366,12 @@ export interface GraphControl {
     intentId: string,
     reason: string,
   ): Promise<AdmissionTransition>
-  /** Ends an activation and commits its record in one append. Idempotent per claim and attempt. */
+  /**
+   * Ends an activation and commits its record in one append. Idempotent per claim and attempt: the
+   * first answer stands. `completed` always leaves a record, other outcomes if there is a conclusion;
+   * `aborted` and `cancelled` make the work `cancelled`. Attempt 0, a claim that never began, can be
+   * failed but not completed.
+   */
   settleActivation(
     request: SettleRequest,
   ): Promise<{ work: Work; record: GraphRecord | undefined; created: boolean }>
@@ -376,18 +389,28 @@ export interface GraphControl {
   }): Promise<Wait>
   /** The root has been shown everything up to this change sequence. */
   acknowledgeChanges(graphId: string, changeSeq: number): Promise<void>
+  /**
+   * Asks for one turn of the root. Refused with `wake-conflict` while another wake is open, and for
+   * a change that has not happened. A wake that nobody has begun to deliver is superseded when the
+   * root acknowledges all it reports, or finishes the graph.
+   */
   claimSupervisorWake(request: {
     graphId: string
     wakeId: string
     snapshotVersion: number
     rootSessionId: string
   }): Promise<{ wake: Wake; created: boolean }>
+  /**
+   * Only the caller that gets `acquired: true` delivers; the root's wait is over with it. A wake that
+   * has had `maxAttempts` becomes `exhausted` here.
+   */
   beginSupervisorWakeAttempt(request: {
     graphId: string
     wakeId: string
     attemptId: string
     maxAttempts?: number
   }): Promise<{ wake: Wake; acquired: boolean }>
+  /** Ends the current attempt; `delivered` also acknowledges what the wake reports. */
   completeSupervisorWakeAttempt(request: {
     graphId: string
     wakeId: string
@@ -398,6 +421,7 @@ export interface GraphControl {
 
   /** Called after each commit of this process, with the state it led to. Returns the undo. */
   onCommitted(listener: (state: GraphState) => void): () => void
+  /** Refuses new operations with `closed`; resolves when the commits under way are done. */
   close(): Promise<void>
 }
 

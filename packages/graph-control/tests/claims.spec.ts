@@ -11,7 +11,8 @@ import {
   MEDIA,
   openGraph,
   provision,
-  refuses,
+  refusal,
+  refusedAs,
   statuses,
   work,
 } from './fixture.ts'
@@ -43,10 +44,14 @@ describe.each(MEDIA)('claims on %s', (medium) => {
     const keys = ['claimId', 'intentFingerprint', 'targetOperatorId', 'targetSessionId', 'workId'] as const
     for (const key of keys) {
       const other = { ...claimRequest('a'), [key]: key === 'workId' ? 'b' : 'other' }
-      await refuses(store, () => store.claimIntent(other), 'intent-claim-conflict', key)
+      expect(await refusal(store, () => store.claimIntent(other))).toMatchObject(
+        refusedAs('intent-claim-conflict', key),
+      )
     }
     const otherIntent = { ...claimRequest('a'), intentId: 'other' }
-    await refuses(store, () => store.claimIntent(otherIntent), 'intent-claim-conflict', 'intentId')
+    expect(await refusal(store, () => store.claimIntent(otherIntent))).toMatchObject(
+      refusedAs('intent-claim-conflict', 'intentId'),
+    )
   })
 
   it('write nothing at a stale revision', async () => {
@@ -55,7 +60,9 @@ describe.each(MEDIA)('claims on %s', (medium) => {
     await provision(store, 'a')
     await commit(store, 'c2', { addWork: [work('b')] })
     const stale = () => store.claimIntentAtScheduleRevision(claimRequest('a'), 1)
-    await refuses(store, stale, 'schedule-revision-conflict', 'revision 2, not 1')
+    expect(await refusal(store, stale)).toMatchObject(
+      refusedAs('schedule-revision-conflict', 'revision 2, not 1'),
+    )
     expect((await store.claimIntentAtScheduleRevision(claimRequest('a'), 2)).created).toBe(true)
   })
 
@@ -65,7 +72,7 @@ describe.each(MEDIA)('claims on %s', (medium) => {
     const { intentId } = await claim(store, 'a')
     const beginAt = (revision: number) =>
       store.beginAgentGraphIntentExecutionAtScheduleRevision(GRAPH, intentId, revision)
-    await refuses(store, () => beginAt(0), 'schedule-revision-conflict')
+    expect(await refusal(store, () => beginAt(0))).toMatchObject(refusedAs('schedule-revision-conflict'))
     expect(await beginAt(1)).toEqual({ state: 'executing', previousState: 'claimed', changed: true })
     expect(await beginAt(1)).toEqual({ state: 'executing', previousState: 'executing', changed: false })
     const cancel = () => store.cancelAgentGraphIntentExecution(GRAPH, intentId, 'no longer')
@@ -82,12 +89,18 @@ describe('claims', () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b', { inputIds: ['a'] }), work('c'), work('d')] })
     await provision(store, 'b')
-    await refuses(store, () => store.claimIntent(claimRequest('b')), 'work-conflict', 'waits for a')
-    await refuses(store, () => store.claimIntent(claimRequest('ghost')), 'work-conflict', 'no work ghost')
+    expect(await refusal(store, () => store.claimIntent(claimRequest('b')))).toMatchObject(
+      refusedAs('work-conflict', 'waits for a'),
+    )
+    expect(await refusal(store, () => store.claimIntent(claimRequest('ghost')))).toMatchObject(
+      refusedAs('work-conflict', 'no work ghost'),
+    )
     await complete(store, 'a')
     await provision(store, 'c')
     await commit(store, 'c2', { stop: [{ targetId: 'c', reason: 'no' }] })
-    await refuses(store, () => store.claimIntent(claimRequest('c')), 'work-conflict', 'stopped')
+    expect(await refusal(store, () => store.claimIntent(claimRequest('c')))).toMatchObject(
+      refusedAs('work-conflict', 'stopped'),
+    )
     const second = {
       ...claimRequest('d'),
       intentId: 'i2',
@@ -96,29 +109,29 @@ describe('claims', () => {
       targetRunId: 'r2',
     }
     await claim(store, 'd')
-    await refuses(store, () => store.claimIntent(second), 'intent-claim-conflict', 'live claim')
+    expect(await refusal(store, () => store.claimIntent(second))).toMatchObject(
+      refusedAs('intent-claim-conflict', 'live claim'),
+    )
   })
 
   it('are refused without the operator that the work belongs to', async () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b')] })
-    await refuses(store, () => store.claimIntent(claimRequest('a')), 'provision-not-found', 'not provisioned')
+    expect(await refusal(store, () => store.claimIntent(claimRequest('a')))).toMatchObject(
+      refusedAs('provision-not-found', 'not provisioned'),
+    )
     await provision(store, 'a')
-    await refuses(
-      store,
-      () => store.claimIntent(claimRequest('b', 'a')),
-      'provision-not-found',
-      'no operator yet',
+    expect(await refusal(store, () => store.claimIntent(claimRequest('b', 'a')))).toMatchObject(
+      refusedAs('provision-not-found', 'no operator yet'),
     )
     await provision(store, 'b')
-    await refuses(
-      store,
-      () => store.claimIntent(claimRequest('b', 'a')),
-      'intent-claim-conflict',
-      'belongs to',
+    expect(await refusal(store, () => store.claimIntent(claimRequest('b', 'a')))).toMatchObject(
+      refusedAs('intent-claim-conflict', 'belongs to'),
     )
     const elsewhere = { ...claimRequest('b'), targetSessionId: 'elsewhere' }
-    await refuses(store, () => store.claimIntent(elsewhere), 'intent-claim-conflict', 'elsewhere')
+    expect(await refusal(store, () => store.claimIntent(elsewhere))).toMatchObject(
+      refusedAs('intent-claim-conflict', 'elsewhere'),
+    )
   })
 
   it('of one operator never overlap', async () => {
@@ -128,7 +141,9 @@ describe('claims', () => {
     await commit(store, 'c2', { addWork: [work('a+', { target: operatorA })] })
     const followUp = claimRequest('a+', 'a')
     await store.claimIntent(followUp)
-    await refuses(store, () => store.claimIntent(claimRequest('a')), 'intent-claim-conflict', 'busy with')
+    expect(await refusal(store, () => store.claimIntent(claimRequest('a')))).toMatchObject(
+      refusedAs('intent-claim-conflict', 'busy with'),
+    )
     await store.cancelAgentGraphIntentExecution(GRAPH, followUp.intentId, 'free it')
     expect((await store.claimIntent(claimRequest('a'))).created).toBe(true)
   })
@@ -141,10 +156,14 @@ describe('claims', () => {
     const reuses: Partial<ClaimRequest>[] = [{ targetTurnId: 'turn-of-a' }, { targetRunId: 'run-of-a' }]
     for (const part of reuses) {
       const request = { ...claimRequest('b'), ...part }
-      await refuses(store, () => store.claimIntent(request), 'intent-claim-conflict', 'another work')
+      expect(await refusal(store, () => store.claimIntent(request))).toMatchObject(
+        refusedAs('intent-claim-conflict', 'another work'),
+      )
     }
     const attemptLike = { ...claimRequest('b'), targetRunId: 'run-of-a#2' }
-    await refuses(store, () => store.claimIntent(attemptLike), 'invalid', 'targetRunId')
+    expect(await refusal(store, () => store.claimIntent(attemptLike))).toMatchObject(
+      refusedAs('invalid', 'targetRunId'),
+    )
   })
 
   it('are refused on a finished graph', async () => {
@@ -155,7 +174,9 @@ describe('claims', () => {
       stop: [{ targetId: 'a', reason: 'no' }],
       finish: { resultIds: [], reason: 'no' },
     })
-    await refuses(store, () => store.claimIntent(claimRequest('a')), 'schedule-closed')
+    expect(await refusal(store, () => store.claimIntent(claimRequest('a')))).toMatchObject(
+      refusedAs('schedule-closed'),
+    )
   })
 
   it('have one winner among concurrent claimers', async () => {
@@ -179,7 +200,8 @@ describe('claims', () => {
       () => store.cancelAgentGraphIntentExecution(GRAPH, 'ghost', 'why'),
       () => store.retryActivation(GRAPH, 'ghost', 1, 'why'),
     ]
-    for (const move of moves) await refuses(store, move, 'intent-not-found', 'ghost')
+    for (const move of moves)
+      expect(await refusal(store, move)).toMatchObject(refusedAs('intent-not-found', 'ghost'))
   })
 })
 
@@ -194,8 +216,8 @@ describe('a retry of an activation', () => {
     expect(runIdOf(second, second.attempt)).toBe('run-of-a#2')
     expect((await retry(1)).attempt).toBe(2)
     expect((await retry(2)).attempt).toBe(3)
-    await refuses(store, () => retry(1), 'attempt-conflict', 'live one is 3')
-    await refuses(store, () => retry(4), 'attempt-conflict', 'live one is 3')
+    expect(await refusal(store, () => retry(1))).toMatchObject(refusedAs('attempt-conflict', 'live one is 3'))
+    expect(await refusal(store, () => retry(4))).toMatchObject(refusedAs('attempt-conflict', 'live one is 3'))
     expect(await statuses(store)).toEqual({ a: 'running' })
   })
 
@@ -203,17 +225,18 @@ describe('a retry of an activation', () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b'), work('c')] })
     const a = await claim(store, 'a')
-    await refuses(store, () => store.retryActivation(GRAPH, a.claimId, 1, 'x'), 'attempt-conflict', 'claimed')
+    expect(await refusal(store, () => store.retryActivation(GRAPH, a.claimId, 1, 'x'))).toMatchObject(
+      refusedAs('attempt-conflict', 'claimed'),
+    )
     const b = await begin(store, 'b')
     await store.cancelAgentGraphIntentExecution(GRAPH, b.intentId, 'x')
-    await refuses(
-      store,
-      () => store.retryActivation(GRAPH, b.claimId, 1, 'x'),
-      'attempt-conflict',
-      'cancelled',
+    expect(await refusal(store, () => store.retryActivation(GRAPH, b.claimId, 1, 'x'))).toMatchObject(
+      refusedAs('attempt-conflict', 'cancelled'),
     )
     const c = await begin(store, 'c')
     await commit(store, 'c2', { stop: [{ targetId: 'c', reason: 'no' }] })
-    await refuses(store, () => store.retryActivation(GRAPH, c.claimId, 1, 'x'), 'work-conflict', 'stopped')
+    expect(await refusal(store, () => store.retryActivation(GRAPH, c.claimId, 1, 'x'))).toMatchObject(
+      refusedAs('work-conflict', 'stopped'),
+    )
   })
 })

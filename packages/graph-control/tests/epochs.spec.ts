@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { epochGraphId } from '../src/index.ts'
-import { commit, GRAPH, graph, MEDIA, openLog, openStore, refuses, ROOT, storeOn, work } from './fixture.ts'
+import {
+  commit,
+  GRAPH,
+  graph,
+  MEDIA,
+  openLog,
+  openStore,
+  refusal,
+  refusedAs,
+  ROOT,
+  storeOn,
+  work,
+} from './fixture.ts'
 
 const advance = (expectedEpoch: number, rootSessionId = ROOT) => ({ rootSessionId, expectedEpoch })
 const finish = { resultIds: [], reason: 'end' }
@@ -11,7 +23,9 @@ describe.each(MEDIA)('epochs on %s', (medium) => {
     expect(await store.currentEpoch(ROOT)).toBeUndefined()
     const first = await store.advanceEpoch(advance(0))
     expect(first).toMatchObject({ created: true, epoch: { rootSessionId: ROOT, epoch: 1, graphId: GRAPH } })
-    await refuses(store, () => store.advanceEpoch(advance(1)), 'graph-exists', GRAPH)
+    expect(await refusal(store, () => store.advanceEpoch(advance(1)))).toMatchObject(
+      refusedAs('graph-exists', GRAPH),
+    )
     await commit(store, 'c1', { finish })
     const second = await store.advanceEpoch(advance(1))
     expect(second.epoch).toMatchObject({ epoch: 2, graphId: epochGraphId(ROOT, 2) })
@@ -28,10 +42,14 @@ describe.each(MEDIA)('epochs on %s', (medium) => {
     const { seq } = await graph(store)
     expect(await store.advanceEpoch(advance(0))).toEqual({ epoch, created: false })
     expect((await graph(store)).seq).toBe(seq)
-    await refuses(store, () => store.advanceEpoch(advance(5)), 'epoch-conflict', 'at epoch 1, not 5')
+    expect(await refusal(store, () => store.advanceEpoch(advance(5)))).toMatchObject(
+      refusedAs('epoch-conflict', 'at epoch 1, not 5'),
+    )
     await commit(store, 'c1', { finish })
     await store.advanceEpoch(advance(1))
-    await refuses(store, () => store.advanceEpoch(advance(0)), 'epoch-conflict', 'at epoch 2, not 0')
+    expect(await refusal(store, () => store.advanceEpoch(advance(0)))).toMatchObject(
+      refusedAs('epoch-conflict', 'at epoch 2, not 0'),
+    )
   })
 
   it('converge when several stores advance at once', async () => {
@@ -91,8 +109,10 @@ describe('root streams', () => {
     const { log } = await openLog('memory')
     await log.append(`root/${ROOT}`, 0, [entry])
     const store = await storeOn(log)
-    await refuses(store, () => store.listEpochs(ROOT), 'quarantined', text)
-    await refuses(store, () => store.advanceEpoch(advance(1)), 'quarantined', `root/${ROOT}, entry 1`)
+    expect(await refusal(store, () => store.listEpochs(ROOT))).toMatchObject(refusedAs('quarantined', text))
+    expect(await refusal(store, () => store.advanceEpoch(advance(1)))).toMatchObject(
+      refusedAs('quarantined', `root/${ROOT}, entry 1`),
+    )
     expect((await store.advanceEpoch(advance(0, 'other'))).created).toBe(true)
   })
 

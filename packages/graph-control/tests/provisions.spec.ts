@@ -8,7 +8,8 @@ import {
   MEDIA,
   openGraph,
   provisionRequest,
-  refuses,
+  refusal,
+  refusedAs,
   ROOT,
   work,
 } from './fixture.ts'
@@ -34,12 +35,16 @@ describe.each(MEDIA)('provisions on %s', (medium) => {
     await commit(store, 'c1', { addWork: [work('a')] })
     await store.provisionOperator(provisionRequest('a', 1))
     const other = { ...provisionRequest('a', 1), provisionFingerprint: 'other' }
-    await refuses(store, () => store.provisionOperator(other), 'provision-conflict', other.provisionId)
+    expect(await refusal(store, () => store.provisionOperator(other))).toMatchObject(
+      refusedAs('provision-conflict', other.provisionId),
+    )
     await commit(store, 'c2', {
       stop: [{ targetId: GRAPH, reason: 'end' }],
       finish: { resultIds: [], reason: 'end' },
     })
-    await refuses(store, () => store.provisionOperator(other), 'provision-conflict')
+    expect(await refusal(store, () => store.provisionOperator(other))).toMatchObject(
+      refusedAs('provision-conflict'),
+    )
     expect((await store.provisionOperator(provisionRequest('a', 1))).created).toBe(false)
   })
 
@@ -48,12 +53,16 @@ describe.each(MEDIA)('provisions on %s', (medium) => {
     await commit(store, 'c1', { addWork: [work('a')] })
     await commit(store, 'c2', { addWork: [work('b')] })
     const stale = () => store.provisionOperator(provisionRequest('a', 1))
-    await refuses(store, stale, 'schedule-revision-conflict', 'revision 2, not 1')
+    expect(await refusal(store, stale)).toMatchObject(
+      refusedAs('schedule-revision-conflict', 'revision 2, not 1'),
+    )
     await commit(store, 'c3', {
       stop: [{ targetId: GRAPH, reason: 'end' }],
       finish: { resultIds: [], reason: 'end' },
     })
-    await refuses(store, () => store.provisionOperator(provisionRequest('a', 3)), 'schedule-closed')
+    expect(await refusal(store, () => store.provisionOperator(provisionRequest('a', 3)))).toMatchObject(
+      refusedAs('schedule-closed'),
+    )
   })
 })
 
@@ -62,17 +71,16 @@ describe('provisions', () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b'), work('c')] })
     const ghost = () => store.provisionOperator(provisionRequest('ghost', 1))
-    await refuses(store, ghost, 'work-conflict', 'no work ghost')
+    expect(await refusal(store, ghost)).toMatchObject(refusedAs('work-conflict', 'no work ghost'))
     await complete(store, 'a')
     await commit(store, 'c2', { stop: [{ targetId: 'c', reason: 'no' }] })
-    await refuses(store, () => store.provisionOperator(provisionRequest('c', 2)), 'work-conflict', 'stopped')
+    expect(await refusal(store, () => store.provisionOperator(provisionRequest('c', 2)))).toMatchObject(
+      refusedAs('work-conflict', 'stopped'),
+    )
     const followUp = work('a+', { target: { kind: 'operator', id: graphOperatorId(GRAPH, 'a') } })
     await commit(store, 'c3', { addWork: [followUp] })
-    await refuses(
-      store,
-      () => store.provisionOperator(provisionRequest('a+', 3)),
-      'provision-conflict',
-      'already has',
+    expect(await refusal(store, () => store.provisionOperator(provisionRequest('a+', 3)))).toMatchObject(
+      refusedAs('provision-conflict', 'already has'),
     )
   })
 
@@ -92,7 +100,9 @@ describe('provisions', () => {
     ]
     for (const part of taken) {
       const request = { ...provisionRequest('b', 1), ...part }
-      await refuses(store, () => store.provisionOperator(request), 'provision-conflict')
+      expect(await refusal(store, () => store.provisionOperator(request))).toMatchObject(
+        refusedAs('provision-conflict'),
+      )
     }
     expect((await store.provisionOperator(provisionRequest('b', 1))).created).toBe(true)
   })
@@ -100,7 +110,9 @@ describe('provisions', () => {
   it('are refused on a graph without entries', async () => {
     const { store } = await openGraph()
     const request = { ...provisionRequest('a', 0), graphId: 'ghost' }
-    await refuses(store, () => store.provisionOperator(request), 'graph-not-found', 'ghost')
+    expect(await refusal(store, () => store.provisionOperator(request))).toMatchObject(
+      refusedAs('graph-not-found', 'ghost'),
+    )
     expect(await store.readGraph('ghost')).toBeUndefined()
   })
 })

@@ -163,7 +163,7 @@ describe('reconcile', () => {
     expect(await actions(store)).toEqual([])
   })
 
-  it.each([-1, 1.5, NaN, Infinity])('refuses %s permits', async (maxNewActivations) => {
+  it.each([-1, 1.5, NaN, Infinity])('refusal, refusedAs %s permits', async (maxNewActivations) => {
     const { store } = await openGraph()
     const state = await graph(store)
     expect(() => reconcile(state, { maxNewActivations })).toThrow(

@@ -11,7 +11,8 @@ import {
   openGraph,
   openStore,
   provision,
-  refuses,
+  refusal,
+  refusedAs,
   ROOT,
   statuses,
   update,
@@ -69,11 +70,8 @@ describe.each(MEDIA)('schedule updates on %s', (medium) => {
       { ...request, stop: [{ targetId: 'a', reason: 'no' }] },
     ]
     for (const other of changed) {
-      await refuses(
-        store,
-        () => store.commitScheduleUpdate(other),
-        'schedule-update-conflict',
-        request.updateId,
+      expect(await refusal(store, () => store.commitScheduleUpdate(other))).toMatchObject(
+        refusedAs('schedule-update-conflict', request.updateId),
       )
     }
   })
@@ -82,7 +80,9 @@ describe.each(MEDIA)('schedule updates on %s', (medium) => {
     const { store } = await openGraph(medium)
     await commit(store, 'c1', { addWork: [work('a')] })
     const other = { ...update('c1', { addWork: [work('b')] }), updateId: 'another-id' }
-    await refuses(store, () => store.commitScheduleUpdate(other), 'schedule-update-conflict', 'c1')
+    expect(await refusal(store, () => store.commitScheduleUpdate(other))).toMatchObject(
+      refusedAs('schedule-update-conflict', 'c1'),
+    )
     const laterRun = { ...other, source: { ...other.source, runId: 'graph_run_2' } }
     expect((await store.commitScheduleUpdate(laterRun)).created).toBe(true)
   })
@@ -90,28 +90,28 @@ describe.each(MEDIA)('schedule updates on %s', (medium) => {
   it('are refused after the graph is finished', async () => {
     const { store, reopenStore } = await openGraph(medium)
     await commit(store, 'c1', { finish: { resultIds: [], reason: 'nothing to do' } })
-    await refuses(store, () => commit(store, 'c2', { addWork: [work('a')] }), 'schedule-closed', 'next epoch')
-    await refuses(store, () => commit(store, 'c3', { stop: [] }), 'schedule-closed')
+    expect(await refusal(store, () => commit(store, 'c2', { addWork: [work('a')] }))).toMatchObject(
+      refusedAs('schedule-closed', 'next epoch'),
+    )
+    expect(await refusal(store, () => commit(store, 'c3', { stop: [] }))).toMatchObject(
+      refusedAs('schedule-closed'),
+    )
     const reopened = await reopenStore()
-    await refuses(reopened, () => commit(reopened, 'c4', { addWork: [work('a')] }), 'schedule-closed')
+    expect(await refusal(reopened, () => commit(reopened, 'c4', { addWork: [work('a')] }))).toMatchObject(
+      refusedAs('schedule-closed'),
+    )
     expect(await graph(reopened)).toMatchObject({ closed: true, finish: { reason: 'nothing to do' } })
   })
 
   it('are refused when a work id is taken, by an earlier update or within one', async () => {
     const { store, reopenStore } = await openGraph(medium)
     await commit(store, 'c1', { addWork: [work('a')] })
-    await refuses(
-      store,
-      () => commit(store, 'c2', { addWork: [work('b'), work('a')] }),
-      'work-conflict',
-      'a is taken',
-    )
-    await refuses(
-      store,
-      () => commit(store, 'c2', { addWork: [work('b'), work('b')] }),
-      'invalid',
-      '"b" twice',
-    )
+    expect(
+      await refusal(store, () => commit(store, 'c2', { addWork: [work('b'), work('a')] })),
+    ).toMatchObject(refusedAs('work-conflict', 'a is taken'))
+    expect(
+      await refusal(store, () => commit(store, 'c2', { addWork: [work('b'), work('b')] })),
+    ).toMatchObject(refusedAs('invalid', '"b" twice'))
     expect(await statuses(await reopenStore())).toEqual({ a: 'ready' })
   })
 
@@ -120,14 +120,18 @@ describe.each(MEDIA)('schedule updates on %s', (medium) => {
     await commit(store, 'c1', { addWork: [work('a')] })
     await provision(store, 'a')
     for (const workId of [GRAPH, graphOperatorId(GRAPH, 'a'), 'graph_record_0']) {
-      await refuses(store, () => commit(store, 'c2', { addWork: [work(workId)] }), 'work-conflict', workId)
+      expect(await refusal(store, () => commit(store, 'c2', { addWork: [work(workId)] }))).toMatchObject(
+        refusedAs('work-conflict', workId),
+      )
     }
   })
 
   it('are refused for an operator that is not there', async () => {
     const { store } = await openGraph(medium)
     const followUp = work('b', { target: { kind: 'operator', id: 'nobody' } })
-    await refuses(store, () => commit(store, 'c1', { addWork: [followUp] }), 'provision-not-found', 'nobody')
+    expect(await refusal(store, () => commit(store, 'c1', { addWork: [followUp] }))).toMatchObject(
+      refusedAs('provision-not-found', 'nobody'),
+    )
   })
 })
 
@@ -151,20 +155,26 @@ describe('inputs', () => {
       (...addWork: ReturnType<typeof work>[]) =>
       () =>
         commit(store, 'c1', { addWork })
-    await refuses(store, attempt(work('a', { inputIds: ['ghost'] })), 'work-conflict', 'ghost')
-    await refuses(store, attempt(work('a'), work('b', { inputIds: ['a', 'a'] })), 'invalid', '"a" twice')
-    await refuses(store, attempt(work('a', { inputIds: ['a'] })), 'work-conflict', 'circle: a')
-    await refuses(
-      store,
-      attempt(
-        work('x'),
-        work('a', { inputIds: ['c', 'x'] }),
-        work('b', { inputIds: ['a'] }),
-        work('c', { inputIds: ['b'] }),
-      ),
-      'work-conflict',
-      'circle: a, b, c',
+    expect(await refusal(store, attempt(work('a', { inputIds: ['ghost'] })))).toMatchObject(
+      refusedAs('work-conflict', 'ghost'),
     )
+    expect(await refusal(store, attempt(work('a'), work('b', { inputIds: ['a', 'a'] })))).toMatchObject(
+      refusedAs('invalid', '"a" twice'),
+    )
+    expect(await refusal(store, attempt(work('a', { inputIds: ['a'] })))).toMatchObject(
+      refusedAs('work-conflict', 'circle: a'),
+    )
+    expect(
+      await refusal(
+        store,
+        attempt(
+          work('x'),
+          work('a', { inputIds: ['c', 'x'] }),
+          work('b', { inputIds: ['a'] }),
+          work('c', { inputIds: ['b'] }),
+        ),
+      ),
+    ).toMatchObject(refusedAs('work-conflict', 'circle: a, b, c'))
   })
 
   it('may be a committed record of this graph', async () => {
@@ -195,19 +205,17 @@ describe('replaces', () => {
       (...addWork: ReturnType<typeof work>[]) =>
       () =>
         commit(store, 'c2', { addWork })
-    await refuses(store, attempt(work('b', { replaces: 'b' })), 'work-conflict', 'replaces itself')
-    await refuses(store, attempt(work('b', { replaces: 'ghost' })), 'work-conflict', 'ghost')
-    await refuses(
-      store,
-      attempt(work('c'), work('b', { replaces: 'c' })),
-      'work-conflict',
-      'no earlier update',
+    expect(await refusal(store, attempt(work('b', { replaces: 'b' })))).toMatchObject(
+      refusedAs('work-conflict', 'replaces itself'),
     )
-    await refuses(
-      store,
-      attempt(work('b', { replaces: 'a', inputIds: ['a'] })),
-      'work-conflict',
-      'waits for the result',
+    expect(await refusal(store, attempt(work('b', { replaces: 'ghost' })))).toMatchObject(
+      refusedAs('work-conflict', 'ghost'),
+    )
+    expect(await refusal(store, attempt(work('c'), work('b', { replaces: 'c' })))).toMatchObject(
+      refusedAs('work-conflict', 'no earlier update'),
+    )
+    expect(await refusal(store, attempt(work('b', { replaces: 'a', inputIds: ['a'] })))).toMatchObject(
+      refusedAs('work-conflict', 'waits for the result'),
     )
   })
 })
@@ -231,12 +239,11 @@ describe('stop', () => {
   it('is refused for a target that is not there before the update', async () => {
     const { store } = await openGraph()
     const stop = [{ targetId: 'a', reason: 'why not' }]
-    await refuses(store, () => commit(store, 'c1', { stop }), 'work-conflict', 'cannot stop a')
-    await refuses(
-      store,
-      () => commit(store, 'c1', { addWork: [work('a')], stop }),
-      'work-conflict',
-      'cannot stop a',
+    expect(await refusal(store, () => commit(store, 'c1', { stop }))).toMatchObject(
+      refusedAs('work-conflict', 'cannot stop a'),
+    )
+    expect(await refusal(store, () => commit(store, 'c1', { addWork: [work('a')], stop }))).toMatchObject(
+      refusedAs('work-conflict', 'cannot stop a'),
     )
   })
 
@@ -283,21 +290,17 @@ describe('finish', () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b', { inputIds: ['a'] })] })
     const finish = { resultIds: [], reason: 'done' }
-    await refuses(
-      store,
-      () => commit(store, 'c2', { addWork: [work('c')], finish }),
-      'invalid',
-      'cannot add work',
+    expect(await refusal(store, () => commit(store, 'c2', { addWork: [work('c')], finish }))).toMatchObject(
+      refusedAs('invalid', 'cannot add work'),
     )
-    await refuses(store, () => commit(store, 'c2', { finish }), 'work-conflict', 'a, b')
+    expect(await refusal(store, () => commit(store, 'c2', { finish }))).toMatchObject(
+      refusedAs('work-conflict', 'a, b'),
+    )
     const recordId = await complete(store, 'a')
     await complete(store, 'b')
     const results = { resultIds: [recordId, 'graph_record_ghost'], reason: 'done' }
-    await refuses(
-      store,
-      () => commit(store, 'c2', { finish: results }),
-      'record-not-found',
-      'graph_record_ghost',
+    expect(await refusal(store, () => commit(store, 'c2', { finish: results }))).toMatchObject(
+      refusedAs('record-not-found', 'graph_record_ghost'),
     )
   })
 
@@ -306,7 +309,9 @@ describe('finish', () => {
     await commit(store, 'c1', { addWork: [work('z', { inputIds: ['a'] }), work('a'), work('b')] })
     const finish = { resultIds: [], reason: 'enough' }
     const stop = [{ targetId: 'a', reason: 'enough' }]
-    await refuses(store, () => commit(store, 'c2', { stop, finish }), 'work-conflict', /not over: b;/)
+    expect(await refusal(store, () => commit(store, 'c2', { stop, finish }))).toMatchObject(
+      refusedAs('work-conflict', /not over: b;/),
+    )
     await commit(store, 'c2', { stop: [...stop, { targetId: 'b', reason: 'enough' }], finish })
     expect(await statuses(store)).toEqual({ z: 'failed', a: 'stopped', b: 'stopped' })
     expect((await graph(store)).closed).toBe(true)
@@ -320,26 +325,36 @@ describe('bounds of an update', () => {
   it('hold at the edge and not past it', async () => {
     const { store } = await openGraph()
     const add = (count: number) => ({ addWork: many(count).map((n) => work(`w${n}`)) })
-    await refuses(store, () => commit(store, 'c', add(LIMITS.addWork + 1)), 'invalid', 'addWork has 33 items')
+    expect(await refusal(store, () => commit(store, 'c', add(LIMITS.addWork + 1)))).toMatchObject(
+      refusedAs('invalid', 'addWork has 33 items'),
+    )
     await commit(store, 'c1', add(LIMITS.addWork))
     await commit(store, 'c2', { addWork: many(32).map((n) => work(`v${n}`)) })
     await commit(store, 'c3', { addWork: [work('u0')] })
 
     const inputs = (count: number) => [...many(32).flatMap((n) => [`w${n}`, `v${n}`]), 'u0'].slice(0, count)
     const joins = (count: number) => ({ addWork: [work('join', { inputIds: inputs(count) })] })
-    await refuses(store, () => commit(store, 'c', joins(65)), 'invalid', /addWork\[0\]\.inputIds has 65/)
+    expect(await refusal(store, () => commit(store, 'c', joins(65)))).toMatchObject(
+      refusedAs('invalid', /addWork\[0\]\.inputIds has 65/),
+    )
     await commit(store, 'c4', joins(64))
 
     const stops = (count: number) => ({ stop: many(count).map((n) => ({ targetId: `w${n}`, reason: 'r' })) })
-    await refuses(store, () => commit(store, 'c', stops(21)), 'invalid', 'stop has 21')
+    expect(await refusal(store, () => commit(store, 'c', stops(21)))).toMatchObject(
+      refusedAs('invalid', 'stop has 21'),
+    )
     await commit(store, 'c5', stops(20))
 
     const long = (chars: number) => ({ addWork: [work('long', { instruction: reasonOf(chars) })] })
-    await refuses(store, () => commit(store, 'c', long(60_001)), 'invalid', 'instruction has 60001')
+    expect(await refusal(store, () => commit(store, 'c', long(60_001)))).toMatchObject(
+      refusedAs('invalid', 'instruction has 60001'),
+    )
     await commit(store, 'c6', long(60_000))
 
     const why = (chars: number) => ({ stop: [{ targetId: 'u0', reason: reasonOf(chars) }] })
-    await refuses(store, () => commit(store, 'c', why(4_001)), 'invalid', 'reason has 4001')
+    expect(await refusal(store, () => commit(store, 'c', why(4_001)))).toMatchObject(
+      refusedAs('invalid', 'reason has 4001'),
+    )
     await commit(store, 'c7', why(4_000))
   })
 
@@ -349,13 +364,12 @@ describe('bounds of an update', () => {
       work(workId, {
         selectedResultInputs: many(count).map((n) => ({ sourceGraphId: 'before', resultId: `r${n}` })),
       })
-    await refuses(store, () => commit(store, 'c', { addWork: [selecting('a', 65)] }), 'invalid', 'has 65')
-    await refuses(
-      store,
-      () => commit(store, 'c', { addWork: [selecting('a', 40), selecting('b', 25)] }),
-      'invalid',
-      'selects 65',
+    expect(await refusal(store, () => commit(store, 'c', { addWork: [selecting('a', 65)] }))).toMatchObject(
+      refusedAs('invalid', 'has 65'),
     )
+    expect(
+      await refusal(store, () => commit(store, 'c', { addWork: [selecting('a', 40), selecting('b', 25)] })),
+    ).toMatchObject(refusedAs('invalid', 'selects 65'))
     await commit(store, 'c1', { addWork: [selecting('a', 40), selecting('b', 24)] })
     expect((await graph(store)).works.get('b')?.selectedResultInputs).toHaveLength(24)
   })
@@ -363,7 +377,9 @@ describe('bounds of an update', () => {
   it('name the cure when an update is too large for one entry', async () => {
     const { store } = await openGraph()
     const addWork = many(32).map((n) => work(`w${n}`, { instruction: '汉'.repeat(60_000) }))
-    await refuses(store, () => commit(store, 'c1', { addWork }), 'invalid', 'split it')
+    expect(await refusal(store, () => commit(store, 'c1', { addWork }))).toMatchObject(
+      refusedAs('invalid', 'split it'),
+    )
   })
 })
 

@@ -11,7 +11,8 @@ import {
   graph,
   MEDIA,
   openGraph,
-  refuses,
+  refusal,
+  refusedAs,
   settlement,
   statuses,
   work,
@@ -55,12 +56,12 @@ describe.each(MEDIA)('settling on %s', (medium) => {
     const { claimId } = await begin(store, 'a')
     await store.retryActivation(GRAPH, claimId, 1, 'lost')
     const late = () => store.settleActivation(settlement('a', { attempt: 1 }))
-    await refuses(store, late, 'attempt-conflict', 'live attempt is 2')
+    expect(await refusal(store, late)).toMatchObject(refusedAs('attempt-conflict', 'live attempt is 2'))
     const early = () => store.settleActivation(settlement('a', { attempt: 3 }))
-    await refuses(store, early, 'attempt-conflict')
+    expect(await refusal(store, early)).toMatchObject(refusedAs('attempt-conflict'))
     const { record } = await store.settleActivation(settlement('a', { attempt: 2 }))
     expect(record?.activationId).toBe('run-of-a#2')
-    await refuses(store, late, 'attempt-conflict', 'settled')
+    expect(await refusal(store, late)).toMatchObject(refusedAs('attempt-conflict', 'settled'))
   })
 })
 
@@ -101,12 +102,11 @@ describe('settling', () => {
       store.settleActivation(
         settlement('a', { attempt: 0, outcome, conclusion: '', reason: 'no such agent' }),
       )
-    await refuses(store, unbegun('completed'), 'attempt-conflict', 'not begun')
-    await refuses(
-      store,
-      () => store.settleActivation(settlement('a')),
-      'attempt-conflict',
-      'live attempt is 0',
+    expect(await refusal(store, unbegun('completed'))).toMatchObject(
+      refusedAs('attempt-conflict', 'not begun'),
+    )
+    expect(await refusal(store, () => store.settleActivation(settlement('a')))).toMatchObject(
+      refusedAs('attempt-conflict', 'live attempt is 0'),
     )
     expect((await unbegun('failed')()).work).toMatchObject({ status: 'failed', reason: 'no such agent' })
   })
@@ -128,10 +128,14 @@ describe('settling', () => {
   it('of a cancelled or unknown claim is refused', async () => {
     const { store, log } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a')] })
-    await refuses(store, () => store.settleActivation(settlement('a')), 'intent-not-found')
+    expect(await refusal(store, () => store.settleActivation(settlement('a')))).toMatchObject(
+      refusedAs('intent-not-found'),
+    )
     const { intentId } = await begin(store, 'a')
     await store.cancelAgentGraphIntentExecution(GRAPH, intentId, 'no')
-    await refuses(store, () => store.settleActivation(settlement('a')), 'attempt-conflict', 'cancelled')
+    expect(await refusal(store, () => store.settleActivation(settlement('a')))).toMatchObject(
+      refusedAs('attempt-conflict', 'cancelled'),
+    )
     expect((await log.list({ prefix: 'result/' })).streams).toEqual([])
   })
 
@@ -265,10 +269,18 @@ describe('results', () => {
 
   it('are refused for records that are not there and for malformed pages', async () => {
     const { store, recordId } = await stored('text')
-    await refuses(store, () => store.readResult(GRAPH, 'ghost'), 'record-not-found', 'ghost')
-    await refuses(store, () => store.readResult('ghost', recordId), 'record-not-found')
-    await refuses(store, () => store.readResult(GRAPH, recordId, { offset: -1 }), 'invalid', 'offset')
-    await refuses(store, () => store.readResult(GRAPH, recordId, { limit: 0 }), 'invalid', 'limit')
+    expect(await refusal(store, () => store.readResult(GRAPH, 'ghost'))).toMatchObject(
+      refusedAs('record-not-found', 'ghost'),
+    )
+    expect(await refusal(store, () => store.readResult('ghost', recordId))).toMatchObject(
+      refusedAs('record-not-found'),
+    )
+    expect(await refusal(store, () => store.readResult(GRAPH, recordId, { offset: -1 }))).toMatchObject(
+      refusedAs('invalid', 'offset'),
+    )
+    expect(await refusal(store, () => store.readResult(GRAPH, recordId, { limit: 0 }))).toMatchObject(
+      refusedAs('invalid', 'limit'),
+    )
   })
 
   it('that were damaged are quarantined by name, and the graph stays readable', async () => {
@@ -282,11 +294,8 @@ describe('results', () => {
       kind: 'conclusion',
     })
     await log.append(`result/${GRAPH}/${recordId}`, 0, [{ type: 'foreign', data: 1 }])
-    await refuses(
-      store,
-      () => store.settleActivation(settlement('a')),
-      'quarantined',
-      `result/${GRAPH}/${recordId}`,
+    expect(await refusal(store, () => store.settleActivation(settlement('a')))).toMatchObject(
+      refusedAs('quarantined', `result/${GRAPH}/${recordId}`),
     )
     expect(await statuses(store)).toEqual({ a: 'running' })
   })

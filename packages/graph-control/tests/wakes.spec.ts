@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { type GraphControlStore, graphWakeAttemptId, graphWakeId, type Wake } from '../src/index.ts'
-import { commit, complete, GRAPH, graph, MEDIA, openGraph, refuses, ROOT, work } from './fixture.ts'
+import {
+  commit,
+  complete,
+  GRAPH,
+  graph,
+  MEDIA,
+  openGraph,
+  refusal,
+  refusedAs,
+  ROOT,
+  work,
+} from './fixture.ts'
 
 /** A graph with two works that ended and one that did not. */
 async function changed(medium: (typeof MEDIA)[number] = 'memory') {
@@ -60,7 +71,9 @@ describe.each(MEDIA)('wakes on %s', (medium) => {
     })
     expect((await finishAttempt(store, 1, 'delivered')).status).toBe('delivered')
     expect((await graph(store)).seq).toBe(seq)
-    await refuses(store, () => finishAttempt(store, 1, 'retryable_failed'), 'wake-already-delivered')
+    expect(await refusal(store, () => finishAttempt(store, 1, 'retryable_failed'))).toMatchObject(
+      refusedAs('wake-already-delivered'),
+    )
   })
 })
 
@@ -69,11 +82,11 @@ describe('a wake', () => {
     const { store } = await changed()
     await store.claimSupervisorWake(wakeRequest(1))
     const second = () => store.claimSupervisorWake(wakeRequest(2))
-    await refuses(store, second, 'wake-conflict', wakeRequest(1).wakeId)
+    expect(await refusal(store, second)).toMatchObject(refusedAs('wake-conflict', wakeRequest(1).wakeId))
     await store.beginSupervisorWakeAttempt(attempt(1, 1))
-    await refuses(store, second, 'wake-conflict')
+    expect(await refusal(store, second)).toMatchObject(refusedAs('wake-conflict'))
     await store.completeSupervisorWakeAttempt({ ...attempt(1, 1), status: 'retryable_failed' })
-    await refuses(store, second, 'wake-conflict')
+    expect(await refusal(store, second)).toMatchObject(refusedAs('wake-conflict'))
     await store.beginSupervisorWakeAttempt(attempt(2, 1))
     await store.completeSupervisorWakeAttempt({ ...attempt(2, 1), status: 'delivered' })
     expect((await second()).created).toBe(true)
@@ -82,13 +95,21 @@ describe('a wake', () => {
   it('is refused for another root, a change to come, another payload, and a finished graph', async () => {
     const { store } = await changed()
     const claim = (parts: object) => () => store.claimSupervisorWake({ ...wakeRequest(2), ...parts })
-    await refuses(store, claim({ rootSessionId: 'other' }), 'wake-conflict', 'belongs to root')
-    await refuses(store, claim({ snapshotVersion: 3 }), 'wake-conflict', 'has not happened')
+    expect(await refusal(store, claim({ rootSessionId: 'other' }))).toMatchObject(
+      refusedAs('wake-conflict', 'belongs to root'),
+    )
+    expect(await refusal(store, claim({ snapshotVersion: 3 }))).toMatchObject(
+      refusedAs('wake-conflict', 'has not happened'),
+    )
     await claim({})()
-    await refuses(store, claim({ snapshotVersion: 1 }), 'wake-conflict', 'another root or snapshot')
+    expect(await refusal(store, claim({ snapshotVersion: 1 }))).toMatchObject(
+      refusedAs('wake-conflict', 'another root or snapshot'),
+    )
     const { store: finished } = await openGraph()
     await commit(finished, 'c1', { finish: { resultIds: [], reason: 'end' } })
-    await refuses(finished, () => finished.claimSupervisorWake(wakeRequest(0)), 'schedule-closed')
+    expect(await refusal(finished, () => finished.claimSupervisorWake(wakeRequest(0)))).toMatchObject(
+      refusedAs('schedule-closed'),
+    )
   })
 
   it('is attempted by one at a time, and a stale attempt cannot complete it', async () => {
@@ -98,13 +119,17 @@ describe('a wake', () => {
       [1, 1, 2].map((index) => store.beginSupervisorWakeAttempt(attempt(index))),
     )
     expect(racers.map(({ acquired }) => acquired)).toEqual([true, false, false])
-    await refuses(store, () => finishAttempt(store, 2, 'delivered'), 'wake-attempt-not-found')
+    expect(await refusal(store, () => finishAttempt(store, 2, 'delivered'))).toMatchObject(
+      refusedAs('wake-attempt-not-found'),
+    )
     await finishAttempt(store, 1, 'retryable_failed')
     expect((await store.beginSupervisorWakeAttempt(attempt(2))).wake).toMatchObject({
       status: 'running',
       attempts: 2,
     })
-    await refuses(store, () => finishAttempt(store, 1, 'delivered'), 'wake-conflict', 'retryable_failed')
+    expect(await refusal(store, () => finishAttempt(store, 1, 'delivered'))).toMatchObject(
+      refusedAs('wake-conflict', 'retryable_failed'),
+    )
     expect((await graph(store)).seenChangeSeq).toBe(0)
     expect((await finishAttempt(store, 2, 'delivered')).status).toBe('delivered')
   })
@@ -114,7 +139,9 @@ describe('a wake', () => {
     await store.claimSupervisorWake(wakeRequest(2))
     await store.beginSupervisorWakeAttempt(attempt(1))
     await finishAttempt(store, 1, 'retryable_failed')
-    await refuses(store, () => store.beginSupervisorWakeAttempt(attempt(1)), 'wake-conflict', 'made before')
+    expect(await refusal(store, () => store.beginSupervisorWakeAttempt(attempt(1)))).toMatchObject(
+      refusedAs('wake-conflict', 'made before'),
+    )
   })
 
   it('is exhausted when its attempts are used up, and stays so', async () => {
@@ -167,8 +194,12 @@ describe('a wake', () => {
 
   it('that is not there cannot be moved', async () => {
     const { store } = await changed()
-    await refuses(store, () => store.beginSupervisorWakeAttempt(attempt(1)), 'wake-not-found')
-    await refuses(store, () => finishAttempt(store, 1, 'delivered'), 'wake-not-found')
+    expect(await refusal(store, () => store.beginSupervisorWakeAttempt(attempt(1)))).toMatchObject(
+      refusedAs('wake-not-found'),
+    )
+    expect(await refusal(store, () => finishAttempt(store, 1, 'delivered'))).toMatchObject(
+      refusedAs('wake-not-found'),
+    )
   })
 })
 
@@ -180,7 +211,9 @@ describe('a wait', () => {
     const first = await store.registerWait({ ...wait, reason: 'all three' })
     expect(first).toMatchObject({ waitId: 'w1', until: 'all', reason: 'all three' })
     expect(await store.registerWait({ ...wait, reason: 'all three' })).toEqual(first)
-    await refuses(store, () => store.registerWait({ ...wait, until: 'any' }), 'wake-conflict', 'w1')
+    expect(await refusal(store, () => store.registerWait({ ...wait, until: 'any' }))).toMatchObject(
+      refusedAs('wake-conflict', 'w1'),
+    )
     const second = await store.registerWait({ ...wait, waitId: 'w2', until: 'any' })
     expect((await graph(await reopenStore())).wait).toEqual(second)
   })
@@ -199,9 +232,11 @@ describe('a wait', () => {
 
   it('is refused on a finished graph and on one that is not there', async () => {
     const { store } = await openGraph()
-    await refuses(store, () => store.registerWait({ ...wait, graphId: 'ghost' }), 'graph-not-found')
+    expect(await refusal(store, () => store.registerWait({ ...wait, graphId: 'ghost' }))).toMatchObject(
+      refusedAs('graph-not-found'),
+    )
     await commit(store, 'c1', { finish: { resultIds: [], reason: 'end' } })
-    await refuses(store, () => store.registerWait(wait), 'schedule-closed')
+    expect(await refusal(store, () => store.registerWait(wait))).toMatchObject(refusedAs('schedule-closed'))
   })
 })
 
@@ -213,7 +248,11 @@ describe('acknowledged changes', () => {
     await store.acknowledgeChanges(GRAPH, 1)
     await store.acknowledgeChanges(GRAPH, 2)
     expect(await graph(store)).toMatchObject({ seq, seenChangeSeq: 2 })
-    await refuses(store, () => store.acknowledgeChanges(GRAPH, 3), 'invalid', 'change 3')
-    await refuses(store, () => store.acknowledgeChanges('ghost', 0), 'graph-not-found')
+    expect(await refusal(store, () => store.acknowledgeChanges(GRAPH, 3))).toMatchObject(
+      refusedAs('invalid', 'change 3'),
+    )
+    expect(await refusal(store, () => store.acknowledgeChanges('ghost', 0))).toMatchObject(
+      refusedAs('graph-not-found'),
+    )
   })
 })

@@ -5,6 +5,8 @@ export interface FaultyLog {
   readonly log: DurableLog
   /** The next appends fail as `unavailable`; `after`: although the entry is stored. */
   failNext(times: number, when: 'before' | 'after'): void
+  /** How many of them are still to come. */
+  readonly left: number
 }
 
 export function faultyLog(inner: DurableLog = memoryLog()): FaultyLog {
@@ -29,6 +31,9 @@ export function faultyLog(inner: DurableLog = memoryLog()): FaultyLog {
   }
   return {
     log,
+    get left() {
+      return left
+    },
     failNext: (times, mode) => {
       left = times
       when = mode

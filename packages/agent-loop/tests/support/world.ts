@@ -26,8 +26,6 @@ export interface WorldOptions {
   /** Folder of the session logs; none means that nothing of a session is persisted. */
   readonly sessions?: string
   readonly config?: Partial<Config>
-  /** Runs before the host is mounted. */
-  readonly prepare?: (ctx: Context) => Promise<void> | void
 }
 
 export class World {
@@ -36,7 +34,8 @@ export class World {
   readonly clock: ManualClock
   readonly log: DurableLog
   readonly sessions: string | undefined
-  private readonly row: { dispose(): PromiseLike<unknown> }
+  private readonly config: Config
+  private row: { dispose(): PromiseLike<unknown> } | undefined
 
   private constructor(parts: {
     ctx: Context
@@ -44,14 +43,14 @@ export class World {
     clock: ManualClock
     log: DurableLog
     sessions: string | undefined
-    row: { dispose(): PromiseLike<unknown> }
+    config: Config
   }) {
     this.ctx = parts.ctx
     this.model = parts.model
     this.clock = parts.clock
     this.log = parts.log
     this.sessions = parts.sessions
-    this.row = parts.row
+    this.config = parts.config
   }
 
   /** Boots a world; the test that asked for it disposes it, and fails when a timer is left. */
@@ -61,15 +60,10 @@ export class World {
     await bootServices(ctx, sessions)
     const model = GateModel.register(ctx)
     ctx.provide('durableLog', log)
-    await options.prepare?.(ctx)
     const clock = new ManualClock()
     const config = { recover: 'live' as const, defaultTimeoutMs: 600_000, graceMs: 5_000, ...options.config }
-    const row = await ctx.plugin({
-      name: 'agent-loop-host-under-test',
-      inject: ['agents', 'sessions', 'durableLog'],
-      apply: (live: Context) => mountHost(live, config, clock),
-    })
-    const world = new World({ ctx, model, clock, log, sessions, row })
+    const world = new World({ ctx, model, clock, log, sessions, config })
+    await world.mount()
     onTestFinished(async () => {
       await ctx.fiber.dispose()
       if (clock.pending !== 0) throw new Error(`${clock.pending} timers are left`)
@@ -83,9 +77,18 @@ export class World {
     return host
   }
 
-  /** Unloads the host only. */
+  /** Loads the host alone, for the first time or again. */
+  async mount(): Promise<void> {
+    this.row = await this.ctx.plugin({
+      name: 'agent-loop-host-under-test',
+      inject: ['agents', 'sessions', 'durableLog'],
+      apply: (live: Context) => mountHost(live, this.config, this.clock),
+    })
+  }
+
+  /** Unloads the host alone. */
   async unload(): Promise<void> {
-    await this.row.dispose()
+    await this.row?.dispose()
   }
 
   async createAgent(sessionId: string): Promise<Agent> {

@@ -1,0 +1,298 @@
+import { type DurableLog, memoryLog } from 'dsh-durable-log'
+import { describe, expect, it } from 'vitest'
+import { GraphControlStore, graphOperatorId, type GraphState } from '../src/index.ts'
+import { faultyLog, type Fault } from './faulty-log.ts'
+import {
+  begin,
+  claim,
+  claimRequest,
+  commit,
+  GRAPH,
+  graph,
+  MEDIA,
+  openGraph,
+  openLog,
+  plain,
+  provision,
+  provisionRequest,
+  refusal,
+  refusedAs,
+  ROOT,
+  settlement,
+  statuses,
+  storeOn,
+  update,
+  work,
+} from './fixture.ts'
+import { attemptId, wakeId, WHOLE_HISTORY } from './whole-history.ts'
+
+/** A state without what differs between two clocks. */
+function timeless(state: GraphState | undefined): unknown {
+  return JSON.parse(JSON.stringify(plain(state), (key, value: unknown) => (key.endsWith('At') ? 0 : value)))
+}
+
+/** Memory is what the medium is, whatever became of the last write. */
+async function expectMemoryIsMedium(store: GraphControlStore, log: DurableLog): Promise<void> {
+  const fresh = await storeOn(log)
+  expect(plain(await store.readGraph(GRAPH))).toEqual(plain(await fresh.readGraph(GRAPH)))
+}
+
+/** Plays the history, each step again when its write failed. */
+async function play(log: DurableLog): Promise<GraphControlStore> {
+  const store = await storeOn(log)
+  for (const step of WHOLE_HISTORY) {
+    const failed: unknown = await step(store).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    await expectMemoryIsMedium(store, log)
+    if (failed === undefined) continue
+    expect(failed).toMatchObject({ code: 'unavailable' })
+    await step(store)
+  }
+  return store
+}
+
+describe('a write that fails', () => {
+  it('leaves nothing behind that a repetition would not, wherever it is in the history', async () => {
+    const undisturbed = faultyLog(memoryLog())
+    const expected = timeless(await graph(await play(undisturbed)))
+    // The epoch writes two streams, and so does the settling; every other step writes one.
+    expect(undisturbed.appends).toBe(WHOLE_HISTORY.length + 2)
+    for (let append = 1; append <= undisturbed.appends; append++) {
+      for (const when of ['before', 'after'] as const) {
+        const log = faultyLog(memoryLog(), { append, when })
+        const store = await play(log)
+        expect(timeless(await graph(store)), `append ${append} fails ${when}`).toEqual(expected)
+        expect(await (await storeOn(log)).readResult(GRAPH, (await onlyRecord(store)) ?? '')).toMatchObject({
+          text: 'result of a',
+        })
+      }
+    }
+  })
+
+  it.each<[Fault['when'], boolean, number]>([
+    ['before', true, 0],
+    ['after', false, 1],
+  ])('%s it was written answers its repetition created: %s', async (when, created, revision) => {
+    const { log } = await openLog('sqlite')
+    const store = await storeOn(faultyLog(log, { append: 1, when }))
+    const request = update('c1', { addWork: [work('a')] })
+    await expect(store.commitScheduleUpdate(request)).rejects.toMatchObject({ code: 'unavailable' })
+    expect((await store.readGraph(GRAPH))?.revision ?? 0).toBe(revision)
+    expect(await store.commitScheduleUpdate(request)).toMatchObject({ created, update: { revision: 1 } })
+    expect((await commit(store, 'c2', { addWork: [work('b')] })).revision).toBe(2)
+    expect(await statuses(await storeOn(log))).toEqual({ a: 'ready', b: 'ready' })
+  })
+
+  it('is announced when it was written all the same, so that nobody sleeps on it', async () => {
+    const store = await storeOn(faultyLog(memoryLog(), { append: 1, when: 'after' }))
+    const heard: number[] = []
+    store.onCommitted(({ revision }) => heard.push(revision))
+    await expect(commit(store, 'c1', {})).rejects.toMatchObject({ code: 'unavailable' })
+    expect(heard).toEqual([1])
+  })
+
+  it('does not stop the writes that wait behind it', async () => {
+    const store = await storeOn(faultyLog(memoryLog(), { append: 2, when: 'before' }))
+    const outcomes = await Promise.allSettled(
+      [1, 2, 3, 4].map((n) => commit(store, `c${n}`, { addWork: [work(`w${n}`)] })),
+    )
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    expect((await store.listScheduleUpdates(GRAPH)).map(({ revision }) => revision)).toEqual([1, 2, 3])
+  })
+
+  async function onlyRecord(store: GraphControlStore) {
+    return [...(await graph(store)).records.keys()][0]
+  }
+})
+
+describe.each(MEDIA)('two stores on one log (%s)', (medium) => {
+  const pair = async () => {
+    const { store, log } = await openGraph(medium)
+    const other = await storeOn(log)
+    // Both have the graph in memory before either writes.
+    await graph(other)
+    return { one: store, two: other, log }
+  }
+
+  it('lose no update and number them without a hole', async () => {
+    const { one, two } = await pair()
+    const updates = await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        commit(n % 2 === 0 ? one : two, `c${n}`, { addWork: [work(`w${n}`)] }),
+      ),
+    )
+    const revisions = updates.map(({ revision }) => revision).sort((a, b) => a - b)
+    expect(revisions).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
+    expect(plain(await graph(one))).toEqual(plain(await graph(two)))
+  })
+
+  it('see what the other committed before they refuse or answer', async () => {
+    const { one, two } = await pair()
+    await commit(one, 'c1', { addWork: [work('a')] })
+    await two.provisionOperator(provisionRequest('a', 1))
+    const { created } = await one.claimIntentAtScheduleRevision(claimRequest('a'), 1)
+    expect(created).toBe(true)
+    expect((await two.claimIntent(claimRequest('a'))).created).toBe(false)
+    await commit(two, 'c2', { stop: [{ targetId: 'a', reason: 'no' }] })
+    expect(
+      await one.beginAgentGraphIntentExecutionAtScheduleRevision(GRAPH, claimRequest('a').intentId, 2),
+    ).toEqual({
+      state: 'cancelled',
+      previousState: 'cancelled',
+      changed: false,
+    })
+  })
+
+  it('compare with the medium before they say that nothing is to be done', async () => {
+    const { one, two } = await pair()
+    await commit(one, 'c1', { addWork: [work('a')] })
+    const { intentId } = await begin(one, 'a')
+    await two.cancelAgentGraphIntentExecution(GRAPH, intentId, 'no')
+    const begun = await one.beginAgentGraphIntentExecutionAtScheduleRevision(GRAPH, intentId, 1)
+    expect(begun).toEqual({ state: 'cancelled', previousState: 'cancelled', changed: false })
+  })
+
+  it('take in what the other wrote once, however many ask at the same time', async () => {
+    const { one, two } = await pair()
+    for (let n = 0; n < 5; n++) await commit(two, `c${n}`, { addWork: [work(`w${n}`)] })
+    const reads = await Promise.all([
+      graph(one),
+      commit(one, 'mine', { addWork: [work('mine')] }),
+      graph(one),
+      graph(one),
+    ])
+    expect(reads.map((read) => read.revision)).toContain(6)
+    expect(plain(await graph(one))).toEqual(plain(await graph(two)))
+  })
+
+  it('hold every rule across both', async () => {
+    const { one, two } = await pair()
+    await commit(one, 'c1', { addWork: [work('a'), work('b')] })
+    expect(await refusal(two, () => commit(two, 'c2', { addWork: [work('a')] }))).toMatchObject(
+      refusedAs('work-conflict', 'taken'),
+    )
+    await claim(one, 'a')
+    await provision(two, 'b')
+    const stolen = { ...claimRequest('b'), targetRunId: 'run-of-a' }
+    expect(await refusal(two, () => two.claimIntent(stolen))).toMatchObject(
+      refusedAs('intent-claim-conflict'),
+    )
+    const stop = [{ targetId: GRAPH, reason: 'no' }]
+    await commit(two, 'c3', { stop, finish: { resultIds: [], reason: 'end' } })
+    expect(await refusal(one, () => commit(one, 'c4', { addWork: [work('c')] }))).toMatchObject(
+      refusedAs('schedule-closed'),
+    )
+    expect(await refusal(one, () => one.claimIntent(claimRequest('b')))).toMatchObject(
+      refusedAs('schedule-closed'),
+    )
+  })
+
+  it('have one winner for a claim, a settling and a wake', async () => {
+    const { one, two } = await pair()
+    await commit(one, 'c1', { addWork: [work('a'), work('b')] })
+    await provision(one, 'a')
+    const claimed = await Promise.all([one, two].map((store) => store.claimIntent(claimRequest('a'))))
+    expect(claimed.map(({ created }) => created).sort()).toEqual([false, true])
+    const begun = await Promise.all(
+      [one, two].map((store) =>
+        store.beginAgentGraphIntentExecutionAtScheduleRevision(GRAPH, claimRequest('a').intentId, 1),
+      ),
+    )
+    expect(begun.filter(({ changed }) => changed)).toHaveLength(1)
+    const settled = await Promise.all(
+      [one, two].map((store, n) => store.settleActivation(settlement('a', { conclusion: `from ${n}` }))),
+    )
+    expect(settled.map(({ created }) => created).sort()).toEqual([false, true])
+    expect(settled[0]?.record).toEqual(settled[1]?.record)
+    const record = settled[0]?.record
+    expect((await one.readResult(GRAPH, record?.recordId ?? '')).text).toBe(record?.summary)
+    const wake = { graphId: GRAPH, wakeId, snapshotVersion: 1, rootSessionId: ROOT }
+    const woken = await Promise.all([one, two].map((store) => store.claimSupervisorWake(wake)))
+    expect(woken.map(({ created }) => created).sort()).toEqual([false, true])
+    const attempts = await Promise.all(
+      [one, two].map((store) => store.beginSupervisorWakeAttempt({ graphId: GRAPH, wakeId, attemptId })),
+    )
+    expect(attempts.map(({ acquired }) => acquired).sort()).toEqual([false, true])
+  })
+})
+
+describe('commits', () => {
+  it('are announced once each, after they are durable, with the state they led to', async () => {
+    const { store, log } = await openGraph()
+    const seen: unknown[] = []
+    const undo = store.onCommitted((state) => seen.push([state.graphId, state.seq, state.revision]))
+    await commit(store, 'c1', { addWork: [work('a')] })
+    await commit(store, 'c1', { addWork: [work('a')] })
+    expect(await refusal(store, () => commit(store, 'c2', { addWork: [work('a')] }))).toMatchObject(
+      refusedAs('work-conflict'),
+    )
+    expect(seen).toEqual([[GRAPH, 2, 1]])
+    const [head] = (await log.list({ prefix: 'graph/' })).streams
+    expect(head?.seq).toBe(2)
+    undo()
+    await commit(store, 'c3', { addWork: [work('b')] })
+    expect(seen).toHaveLength(1)
+  })
+
+  it('are not held up by a listener that throws, and the other listeners hear of them', async () => {
+    const reported: unknown[] = []
+    const store = await GraphControlStore.open(memoryLog(), { report: (error) => reported.push(error) })
+    const heard: number[] = []
+    store.onCommitted(() => {
+      throw new Error('listener broke')
+    })
+    store.onCommitted(({ seq }) => heard.push(seq))
+    await commit(store, 'c1', { addWork: [work('a')] })
+    expect(heard).toEqual([1])
+    expect(reported).toEqual([new Error('listener broke')])
+  })
+
+  it('of one graph go one after the other, so that none is made twice', async () => {
+    const log = faultyLog(memoryLog())
+    const store = await storeOn(log)
+    const updates = await Promise.all(Array.from({ length: 200 }, (_, n) => commit(store, `c${n}`, {})))
+    expect(updates.map(({ revision }) => revision)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
+    expect(log.appends).toBe(200)
+  })
+
+  it('of other graphs do not wait for each other', async () => {
+    const inner = memoryLog()
+    const gate = Promise.withResolvers<void>()
+    const log = { ...faultyLog(inner), append: (...args: Parameters<typeof inner.append>) => held(args) }
+    const held = async (args: Parameters<typeof inner.append>) => {
+      if (args[0] === 'graph/slow') await gate.promise
+      return inner.append(...args)
+    }
+    const store = await storeOn(log)
+    const slow = commit(store, 'c1', { graphId: 'slow' })
+    await commit(store, 'c2', { graphId: 'quick' })
+    gate.resolve()
+    expect((await slow).revision).toBe(1)
+  })
+})
+
+describe('closing', () => {
+  it('finishes what is under way, refusal, refusedAs what comes later, and leaves the log open', async () => {
+    const { store, log } = await openGraph()
+    const underWay = commit(store, 'c1', { addWork: [work('a')] })
+    const closing = store.close()
+    await expect(commit(store, 'c2', {})).rejects.toMatchObject({ code: 'closed' })
+    await expect(store.readGraph(GRAPH)).rejects.toMatchObject({ code: 'closed' })
+    await expect(store.listOpenGraphs()).rejects.toMatchObject({ code: 'closed' })
+    await closing
+    expect((await underWay).revision).toBe(1)
+    await store.close()
+    expect(await log.read(`graph/${GRAPH}`)).toHaveLength(2)
+  })
+
+  it('is not needed for another store to take over', async () => {
+    const { store, reopenStore } = await openGraph('sqlite')
+    await commit(store, 'c1', { addWork: [work('a')] })
+    await begin(store, 'a')
+    const reopened = await reopenStore()
+    expect((await graph(reopened)).operators.has(graphOperatorId(GRAPH, 'a'))).toBe(true)
+    expect((await reopened.settleActivation(settlement('a'))).work.status).toBe('completed')
+  })
+})

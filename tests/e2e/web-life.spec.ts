@@ -1,0 +1,155 @@
+/** The web profile: add, boot, a supervised session over HTTP, restart, remove. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { WireRequest } from '../support/chat-wire.ts'
+import type { DshBench } from '../support/dsh-process.ts'
+import { answersIn, DshWeb } from '../support/dsh-web.ts'
+import { readLog, type LoggedEntry } from '../support/graph-log.ts'
+import { pathsUnder, profileFiles } from '../support/profile-files.ts'
+import { raiseStage, type Stage } from '../support/stage.ts'
+import { speakerOf, supervisingModel } from '../support/supervising-model.ts'
+
+const TOOLS = ['update_agent_graph', 'view_agent_graph', 'yield_agent_graph']
+const SECTION = 'You can supervise an agent graph'
+
+let stage: Stage
+let bench: DshBench
+let profile: string
+
+beforeAll(async () => {
+  stage = await raiseStage()
+  bench = stage.bench()
+  profile = bench.profileDir('web')
+})
+
+afterAll(() => stage?.[Symbol.asyncDispose]())
+
+function graphToolsOf(request: WireRequest): string[] {
+  return request.toolNames.filter((name) => name.endsWith('_agent_graph')).sort()
+}
+
+function log(): readonly LoggedEntry[] {
+  return readLog(join(bench.home, 'graph', 'log.sqlite'))
+}
+
+/** Prompts a session and waits for the answer that carries the model's nonce. */
+async function supervise(web: DshWeb, sessionId: string): Promise<string> {
+  const model = supervisingModel()
+  stage.llm.play(model.respond)
+  await web.prompt(sessionId, 'Gather both halves and join them.')
+  await web.historyWhere(sessionId, (events) => {
+    if (stage.llm.failures.length > 0) throw new Error(stage.llm.failures.join('\n'))
+    const nonce = model.nonce()
+    return nonce !== undefined && (answersIn(events).at(-1) ?? '').includes(nonce)
+  })
+  return model.nonce() ?? ''
+}
+
+function requestsOf(...speakers: string[]): readonly WireRequest[] {
+  return stage.llm.requests.filter((request) => speakers.includes(speakerOf(request)))
+}
+
+/** A preset of the person's own that brings the tools itself, beside the bundle's host row. */
+function writePreset(): void {
+  const dir = join(bench.home, '.agent-presets', 'supervisor')
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(
+    join(dir, 'preset.yml'),
+    'name: Supervisor\ndescription: Brings the graph tools itself.\norder: 9\n',
+  )
+  writeFileSync(
+    join(dir, 'agent.cordis.yml'),
+    [
+      '- id: persona',
+      "  name: '@deepseek-ai/dsh-persona'",
+      '  config:',
+      '    text: You are a supervisor.',
+      '- id: graph-tools',
+      '  name: dsh-tool-graph',
+      '',
+    ].join('\n'),
+  )
+}
+
+describe('a web profile with the bundle', () => {
+  let before: Readonly<Record<string, string>>
+  let web: DshWeb
+  let sessionId: string
+  let nonce: string
+
+  beforeAll(async () => {
+    await bench.plugin('web', 'add', 'yaml')
+    before = profileFiles(profile)
+    writePreset()
+    await bench.plugin('web', 'add', stage.package('dsh-graph').tarball)
+    web = await DshWeb.boot(bench)
+  })
+
+  it('has no copy of a host package', () => {
+    expect(pathsUnder(profile).filter((path) => path.includes('@deepseek-ai'))).toEqual([])
+    expect(stage.registry.refused).toEqual([])
+  })
+
+  it('supervises a graph in a session', async () => {
+    sessionId = await web.createSession({ cwd: bench.workspace })
+    nonce = await supervise(web, sessionId)
+    expect(stage.llm.failures).toEqual([])
+    expect(nonce).toMatch(/^[0-9a-f]{24}$/u)
+    const roots = requestsOf('root')
+    expect(roots.map(graphToolsOf)).toEqual(roots.map(() => TOOLS))
+    expect(roots.filter(({ system }) => !system.includes(SECTION))).toEqual([])
+  })
+
+  it('keeps tools and section from the operators', () => {
+    const operators = requestsOf('alpha', 'beta', 'gamma')
+    expect(operators).toHaveLength(3)
+    expect(operators.flatMap(graphToolsOf)).toEqual([])
+    expect(operators.filter(({ system }) => system.includes(SECTION))).toEqual([])
+  })
+
+  it('offers the tools once where a preset brings them, too', async () => {
+    const supervised = await web.createSession({ cwd: bench.workspace, agentPreset: 'supervisor' })
+    await supervise(web, supervised)
+    expect(stage.llm.failures).toEqual([])
+    const roots = requestsOf('root')
+    expect(roots.map(graphToolsOf)).toEqual(roots.map(() => TOOLS))
+    for (const { system } of roots) expect(system.split(SECTION)).toHaveLength(2)
+  })
+
+  it('keeps them from operators that join this preset', () => {
+    const operators = requestsOf('alpha', 'beta', 'gamma')
+    expect(operators).toHaveLength(3)
+    expect(operators.flatMap(graphToolsOf)).toEqual([])
+    expect(operators.filter(({ system }) => system.includes(SECTION))).toEqual([])
+  })
+
+  it('ends with code 0 when it is told to', async () => {
+    expect(await web.stop()).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it('shows the session after a restart', async () => {
+    const kept = log()
+    web = await DshWeb.boot(bench)
+    const history = await web.history(sessionId)
+    expect(answersIn(history).at(-1)).toContain(nonce)
+    const header = history.find(({ type }) => type === 'request/header')
+    expect(JSON.stringify(header?.data)).toContain('update_agent_graph')
+    expect(log()).toEqual(kept)
+  })
+
+  it('opens a second graph in the session that was restarted', async () => {
+    const again = await supervise(web, sessionId)
+    expect(stage.llm.failures).toEqual([])
+    expect(again).not.toBe(nonce)
+    const epochs = log().filter(({ stream, type }) => stream === `root/${sessionId}` && type === 'epoch')
+    expect(epochs.map(({ data }) => data['epoch'])).toEqual([1, 2])
+    expect((await web.stop()).code).toBe(0)
+  })
+
+  it('is as before when the bundle is removed, and the data stays', async () => {
+    await bench.plugin('web', 'remove', 'dsh-graph')
+    expect(profileFiles(profile)).toEqual(before)
+    expect(existsSync(join(bench.home, 'graph', 'log.sqlite'))).toBe(true)
+  })
+})
