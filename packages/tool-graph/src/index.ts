@@ -7,7 +7,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { scopeOf } from '@deepseek-ai/dsh-scope'
 import z from '@deepseek-ai/schemastery'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
-import { installForRoots, installInScope, keepYieldConclusive } from './install.ts'
+import { installForRoots, keepYieldConclusive } from './install.ts'
 import { AGENT_GRAPH_CONTROLLER_SERVICE } from './types.ts'
 
 export { cleanAddWorkInput, cleanUpdateInput } from './clean-input.ts'
@@ -57,24 +57,21 @@ export const Config: z<Config> = z.object({
 })
 
 /**
- * On the host plane: tools and section for each root session. In an agent's or a preset's scope:
- * for that scope, once for each such scope.
+ * On the host plane: tools and section for each root session, once per Cordis root. In the scope of
+ * a preset or an agent: for the root sessions of that scope, once for each such scope.
  */
 export async function apply(ctx: Context, config: Config): Promise<void> {
   if (!config.enabled) return
-  if (scopeOf(ctx) !== undefined) {
-    const undo = installInScope(ctx, ctx)
-    ctx.effect(() => undo, 'agent graph tools in a scope')
-    return
+  const install = (live: Context) => {
+    installForRoots(live)
+    keepYieldConclusive(live)
   }
+  if (scopeOf(ctx) !== undefined) return install(ctx)
   warnWhenMissing(
     ctx,
     'dsh-tool-graph',
     [AGENT_GRAPH_CONTROLLER_SERVICE],
     'the agent graph tools answer [agent-graph-unavailable]',
   )
-  await mountOnce(ctx, 'dsh-tool-graph', inject, (live) => {
-    installForRoots(live)
-    keepYieldConclusive(live)
-  })
+  await mountOnce(ctx, 'dsh-tool-graph', inject, install)
 }

@@ -1,17 +1,18 @@
 /**
- * Puts tools and section where they belong. On the host plane that is each root session's own
- * layer, so children stay clean; in a preset's or an agent's scope it is that scope.
+ * Puts tools and section where they belong: into each root session's own layer, so that children,
+ * who join the same preset, stay clean. The row decides which roots: those of the host, or those
+ * that join its scope.
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import { scopeOf } from '@deepseek-ai/dsh-scope'
+import { scopeChainOf, scopeOf } from '@deepseek-ai/dsh-scope'
 import { buildGraphModePromptSection, GRAPH_SECTION_NAME } from './section.ts'
 import { isRootAgent } from './root-session.ts'
 import { registerAgentGraphTools } from './tools.ts'
 import { GRAPH_TOOLS, VIEW_TOOL } from './schemas.ts'
 
-/** Registers tools and section in one scope. Returns the undo. */
-export function installInScope(host: Context, scope: Context): () => void {
+/** Registers tools and section in one agent's layer. Returns the undo. */
+function installFor(host: Context, scope: Context): () => void {
   const undoTools = registerAgentGraphTools(host, scope)
   const undoSection = scope.systemPrompt.section(buildGraphModePromptSection())
   return () => {
@@ -20,7 +21,10 @@ export function installInScope(host: Context, scope: Context): () => void {
   }
 }
 
-/** Installs for every root session, now and later, until `ctx` is disposed. */
+/**
+ * Installs for every root session, now and later, until `ctx` is disposed. In a preset's scope only
+ * sessions of that preset are meant: DSH tells such a listener of no other.
+ */
 export function installForRoots(ctx: Context): void {
   const installed = new Map<Agent, () => void>()
 
@@ -28,13 +32,15 @@ export function installForRoots(ctx: Context): void {
     if (installed.has(agent) || !isRootAgent(agent)) return
     // A preset or another host already gave this agent the tools: never both.
     if (agent.ctx.tools.get(VIEW_TOOL, scopeOf(agent.ctx)) !== undefined) return
-    installed.set(agent, installInScope(ctx, agent.ctx))
+    installed.set(agent, installFor(ctx, agent.ctx))
   }
 
   ctx.on('agent/created', ({ agent }) => install(agent))
   // The registrations go with the agent's own scope; only the memory of them is ours to drop.
   ctx.on('agent/disposed', ({ agent }) => void installed.delete(agent))
-  for (const agent of ctx.agents.list()) install(agent)
+  const scope = scopeOf(ctx)
+  for (const agent of ctx.agents.list())
+    if (scope === undefined || scopeChainOf(scopeOf(agent.ctx)).includes(scope)) install(agent)
 
   ctx.effect(
     () => () => {
