@@ -1,7 +1,7 @@
 /**
  * dsh-graph-control: the durable store of agent graphs, and the service `ctx.graphControl`.
  */
-import type { GraphControl } from './types.ts'
+import type { GraphControl } from './port.ts'
 
 export { GraphControlError, type GraphControlErrorCode } from './errors.ts'
 export {
@@ -21,6 +21,7 @@ export {
   type UpdateIdentity,
 } from './ids.ts'
 export { apply, Config, inject, name } from './plugin.ts'
+export type { GraphControl } from './port.ts'
 export { reconcile, type ReconcileOptions } from './reconcile.ts'
 export { GraphControlStore, type GraphControlStoreOptions } from './store.ts'
 export * from './types.ts'

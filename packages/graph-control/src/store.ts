@@ -20,11 +20,11 @@ import { decideProvision } from './store-provisions.ts'
 import { decideUpdate } from './store-schedule.ts'
 import { decideSettle } from './store-settle.ts'
 import { decideSeen, decideWait, decideWake, decideWakeAttempt, decideWakeSettlement } from './store-wakes.ts'
+import type { GraphControl } from './port.ts'
 import type {
   AdmissionTransition,
   Claim,
   ClaimRequest,
-  GraphControl,
   GraphEpoch,
   GraphRecord,
   GraphState,
