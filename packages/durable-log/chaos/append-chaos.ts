@@ -1,27 +1,33 @@
 /**
- * Kills a writing process at random moments and looks at what it left.
+ * Kills a writing process at chosen and at random moments and looks at what it left.
  *
  * Rounds come in runs over one file: each round opens what the last kill left, so recovery itself is
- * killed into now and then. Promises checked: the log opens; every acknowledged batch of all rounds
- * of the file is there exactly once, at the seq that was acknowledged; every batch is whole.
+ * killed into now and then. Rounds aim at the phases of the writer in turn (phases.ts), and count
+ * where it really died. Promises checked: the log opens; every acknowledged batch of all rounds of
+ * the file is there exactly once, at the seq that was acknowledged; every batch is whole; and no
+ * phase escapes the kills.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextMacrotask } from 'node:timers/promises'
 import { type DurableLog, sqliteLog, type StoredEntry } from 'dsh-durable-log'
-import { randomFrom } from './random.ts'
+import { type Random, randomFrom } from 'dsh-durable-log/testing'
+import { createPhaseFile, type Phase, PhaseReader, PHASES } from './phases.ts'
 
 export interface ChaosResult {
   readonly suite: 'store'
   readonly rounds: number
-  /** Rounds with any failure. */
+  /** Rounds with any failure, and one more when a phase was hit too seldom. */
   readonly failed: number
   /** Acknowledged batches that are gone. */
   readonly lost: number
   /** Batches that are there more than once. */
   readonly doubled: number
+  /** How many kills hit each phase; from 20 rounds on, fewer say nothing. */
+  readonly kills?: Readonly<Record<Phase, number>>
   readonly failures: readonly ChaosFailure[]
 }
 
@@ -45,25 +51,54 @@ interface Findings {
   readonly texts: string[]
 }
 
+type Aim = Exclude<Phase, 'between'> | 'anywhere'
+
+interface Target {
+  readonly aim: Aim
+  /** The writer asks to be killed at this occurrence of the phase, counted from 1. */
+  readonly occurrence: number
+  /** How long after that the kill follows. */
+  readonly delayUs: number
+}
+
+interface Killed {
+  readonly acks: readonly Ack[]
+  /** Where the writer died. */
+  readonly phase: Phase
+}
+
 const ROUNDS_PER_FILE = 10
-/** The kill follows this many lines of the writer at most, and then this many microseconds at most. */
-const MAX_LINES = 400
-const MAX_DELAY_US = 1500
-/** One round in eight is killed while the log opens and recovers, right after the first line. */
-const OPENING_ROUNDS = 8
-const MAX_OPENING_US = 6000
+const HISTOGRAM_ROUNDS = 20
+/** From so many rounds on, each of these phases must be hit by so large a share of the kills. */
+const JUDGED_ROUNDS = 40
+const JUDGED_PHASES: readonly Phase[] = ['append', 'commit', 'acknowledge', 'read', 'snapshot']
+const LEAST_SHARE = 0.05
+
+/** Aims in turn, each with the bounds of its random occurrence and delay. */
+const AIMS: readonly { readonly aim: Aim; readonly occurrences: number; readonly delaysUs: number }[] = [
+  { aim: 'opening', occurrences: 1, delaysUs: 3000 },
+  { aim: 'append', occurrences: 300, delaysUs: 300 },
+  { aim: 'commit', occurrences: 400, delaysUs: 500 },
+  { aim: 'acknowledge', occurrences: 100, delaysUs: 300 },
+  { aim: 'read', occurrences: 40, delaysUs: 300 },
+  { aim: 'snapshot', occurrences: 60, delaysUs: 500 },
+  { aim: 'anywhere', occurrences: 1500, delaysUs: 1500 },
+]
 
 export async function run(options: { rounds: number; seed: number }): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-log-chaos-'))
   const failures: ChaosFailure[] = []
   const total = { failed: 0, lost: 0, doubled: 0 }
+  const kills = Object.fromEntries(PHASES.map((phase) => [phase, 0])) as Record<Phase, number>
   let acks: Ack[] = []
   try {
     for (let round = 0; round < options.rounds; round += 1) {
       if (round % ROUNDS_PER_FILE === 0) acks = []
       const seed = options.seed + round
       const path = join(folder, `log-${Math.floor(round / ROUNDS_PER_FILE)}.sqlite`)
-      acks.push(...(await killWriter(path, `r${round}`, seed)))
+      const killed = await killWriter(folder, path, `r${round}`, seed)
+      acks.push(...killed.acks)
+      kills[killed.phase] += 1
       const findings = await inspect(path, acks)
       total.lost += findings.lost
       total.doubled += findings.doubled
@@ -74,34 +109,62 @@ export async function run(options: { rounds: number; seed: number }): Promise<Ch
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  return { suite: 'store', rounds: options.rounds, ...total, failures }
+  const { rounds, seed } = options
+  const spared = sparedPhases(kills, rounds)
+  if (spared.length > 0) total.failed += 1
+  failures.push(...spared.map((text) => ({ round: rounds - 1, seed, text })))
+  const histogram = rounds < HISTOGRAM_ROUNDS ? {} : { kills }
+  return { suite: 'store', rounds, ...total, ...histogram, failures }
 }
 
-/** Runs the writer, kills it in the middle of its work, and returns what it saw acknowledged. */
-async function killWriter(path: string, label: string, seed: number): Promise<Ack[]> {
-  const random = randomFrom(seed)
-  const whileOpening = random.below(OPENING_ROUNDS) === 0
-  const killAtLine = whileOpening ? 1 : 1 + random.below(MAX_LINES)
-  const delayUs = random.below(whileOpening ? MAX_OPENING_US : MAX_DELAY_US)
+/** Complaints about phases that too few kills hit. */
+function sparedPhases(kills: Readonly<Record<Phase, number>>, rounds: number): string[] {
+  if (rounds < JUDGED_ROUNDS) return []
+  return JUDGED_PHASES.filter((phase) => kills[phase] < rounds * LEAST_SHARE).map(
+    (phase) => `only ${kills[phase]} of ${rounds} kills hit the phase "${phase}"`,
+  )
+}
+
+/** The seed decides the aim too, so that it repeats a round by itself. */
+function targetOf(seed: number, random: Random): Target {
+  const { aim, occurrences, delaysUs } = AIMS[seed % AIMS.length] ?? {
+    aim: 'anywhere',
+    occurrences: 1,
+    delaysUs: 1,
+  }
+  return { aim, occurrence: 1 + random.below(occurrences), delayUs: random.below(delaysUs) }
+}
+
+/** Runs the writer, kills it in the middle of its work, and returns what it noted. */
+async function killWriter(folder: string, path: string, label: string, seed: number): Promise<Killed> {
+  const { aim, occurrence, delayUs } = targetOf(seed, randomFrom(seed))
+  const notes = join(folder, 'notes')
+  const phases = join(folder, 'phases')
+  writeFileSync(notes, '')
+  createPhaseFile(phases)
+  const reader = new PhaseReader(phases)
   const script = join(import.meta.dirname, 'append-writer.ts')
-  const child = spawn(process.execPath, [script, path, label, String(seed)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath,
+    [script, path, notes, phases, label, String(seed), aim, String(occurrence)],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
   const closed = once(child, 'close')
-  let output = ''
   let complaint = ''
-  let lines = 0
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-    lines += text.split('\n').length - 1
-    if (lines < killAtLine || child.killed) return
+  try {
+    while (!reader.isAtAim) {
+      if (child.exitCode !== null)
+        throw new Error(`the writer of round ${label} ended by itself: ${complaint}`)
+      await nextMacrotask()
+    }
     spin(delayUs)
     child.kill('SIGKILL')
-  })
-  await closed
-  if (!child.killed) throw new Error(`the writer of round ${label} ended by itself: ${complaint}`)
-  return acksOf(output)
+    await closed
+    return { acks: acksOf(readFileSync(notes, 'utf8')), phase: reader.phase }
+  } finally {
+    reader.close()
+  }
 }
 
 /** Burns the time: a timer would be too coarse to hit the inside of a commit. */
@@ -111,8 +174,8 @@ function spin(microseconds: number): void {
 }
 
 /** A line that the kill cut off is no acknowledgement. */
-function acksOf(output: string): Ack[] {
-  return output
+function acksOf(notes: string): Ack[] {
+  return notes
     .split('\n')
     .slice(0, -1)
     .flatMap((line) => {

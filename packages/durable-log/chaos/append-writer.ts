@@ -1,19 +1,57 @@
 /**
- * The process that is killed: appends numbered batches to several streams for ever and reports each
- * acknowledged one synchronously. Arguments: path, label of the round, seed.
+ * The process that is killed: appends numbered batches to several streams for ever, reads and
+ * snapshots in between, and notes each acknowledged batch in a file before it goes on. Arguments:
+ * path of the log, path of the notes, path of the phases, label of the round, seed, aim, occurrence.
  *
- * Lines on stdout: `try <stream> <batch> <size>` before an append,
- * `ack <stream> <seq> <batch> <size>` after it.
+ * It tells its phases (phases.ts). At the given occurrence of the aimed phase, or of any phase for
+ * the aim `anywhere`, it asks to be killed, and where a phase is too short to be hit it waits there.
+ *
+ * Lines of the notes: `ack <stream> <seq> <batch> <size>`.
  */
-import { writeSync } from 'node:fs'
+import { openSync, writeSync } from 'node:fs'
 import { DurableLogError, sqliteLog } from 'dsh-durable-log'
-import { randomFrom } from './random.ts'
+import { randomFrom } from 'dsh-durable-log/testing'
+import { type Phase, PhaseTeller } from './phases.ts'
+import { watchSqlite } from './watch-sqlite.ts'
 
-const [path = '', label = '', seed = '0'] = process.argv.slice(2)
+const [path = '', notesPath = '', phasesPath = '', label = '', seed = '0', aim = '', occurrence = '1'] =
+  process.argv.slice(2)
 const WRITERS = 4
 const STREAMS = 3
+/** Longer than the killer takes. It is woken by nobody but the kill. */
+const LINGER_MS = 200
+/** Of three commits or snapshots aimed at, one is killed wherever it is when the signal comes. */
+const UNHELD = 3
 
+const notes = openSync(notesPath, 'a')
+const teller = new PhaseTeller(phasesPath)
+const chance = randomFrom(Number(seed))
+const isHeld =
+  aim === 'append' ||
+  aim === 'acknowledge' ||
+  aim === 'read' ||
+  ((aim === 'commit' || aim === 'snapshot') && chance.below(UNHELD) > 0)
+let left = Number(occurrence)
+
+/** To be called right after a phase was told. */
+function pause(): void {
+  if (left === 0 || (aim !== 'anywhere' && aim !== teller.current)) return
+  left -= 1
+  if (left > 0) return
+  teller.tellAim()
+  if (isHeld) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LINGER_MS)
+}
+
+function enter(phase: Phase): void {
+  teller.tell(phase)
+  pause()
+}
+
+watchSqlite(teller, pause)
+enter('opening')
 const log = sqliteLog({ path })
+await log.list({ limit: 1 })
+enter('between')
 
 /** Half of the appends name the seq they expect, half take any; batches share transactions. */
 async function appendForEver(writer: number): Promise<never> {
@@ -29,11 +67,14 @@ async function appendForEver(writer: number): Promise<never> {
     }))
     const expected = random.below(2) === 0 ? 'any' : (heads.get(stream) ?? 0)
     try {
-      writeSync(1, `try ${stream} ${batch} ${size}\n`)
-      const seq = await log.append(stream, expected, entries)
-      writeSync(1, `ack ${stream} ${seq} ${batch} ${size}\n`)
+      const append = log.append(stream, expected, entries)
+      enter('append')
+      const seq = await append
+      writeSync(notes, `ack ${stream} ${seq} ${batch} ${size}\n`)
+      enter('between')
       heads.set(stream, seq)
-      if (random.below(20) === 0) await log.saveSnapshot(stream, seq, { batch }).catch(onlyConflict)
+      if (random.below(8) === 0) await log.saveSnapshot(stream, seq, { batch }).catch(onlyConflict)
+      if (random.below(8) === 0) await log.read(stream, { afterSeq: Math.max(0, seq - 20) })
       n += 1
     } catch (error) {
       heads.set(stream, onlyConflict(error))

@@ -1,13 +1,13 @@
 /**
  * Hostile arguments, at random: whatever is passed, a log answers with a coded error and writes
- * nothing, or accepts and gives back exactly what it was given. Both adapters must agree.
+ * nothing, or accepts and gives back exactly what it was given. All adapters must agree.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type DurableLog, DurableLogError, memoryLog, sqliteLog } from 'dsh-durable-log'
-import { randomFrom } from '../chaos/random.ts'
+import { type DurableLog, DurableLogError, kvUnitLog, memoryLog, sqliteLog } from 'dsh-durable-log'
+import { memoryKvUnit, randomFrom } from 'dsh-durable-log/testing'
 import { hostileArguments, type HostileCall } from './hostile-values.ts'
 
 export interface FuzzResult {
@@ -24,7 +24,7 @@ const MAX_FAILURES = 20
 
 export async function run(options: { runs: number; seed: number }): Promise<FuzzResult> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-log-fuzz-'))
-  const logs = [memoryLog(), sqliteLog({ path: join(folder, 'log.sqlite') })] as const
+  const logs = [memoryLog(), sqliteLog({ path: join(folder, 'log.sqlite') }), kvUnitLog(memoryKvUnit())]
   const failures: { seed: number; text: string }[] = []
   let failed = 0
   try {

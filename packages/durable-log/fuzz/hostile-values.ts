@@ -2,7 +2,7 @@
  * Random calls of the port: mostly well-formed, each with some chance of a hostile part. Every value
  * comes with the plain value that must be read back, or none where only a refusal is right.
  */
-import type { Random } from '../chaos/random.ts'
+import type { Random } from 'dsh-durable-log/testing'
 
 export interface HostileCall {
   readonly method: 'append' | 'read' | 'list' | 'saveSnapshot' | 'loadSnapshot'

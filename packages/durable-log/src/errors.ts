@@ -1,5 +1,6 @@
 /** The one error class of the durable log. */
 import { HarnessError } from '@deepseek-ai/dsh-llm'
+import type { LeaseHolder } from './lease-types.ts'
 
 /**
  * - `conflict`: the stream is not where the caller expected it; `currentSeq` says where it is.
@@ -9,6 +10,9 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `invalid`: an argument is malformed; nothing was written.
  * - `unavailable`: the medium does not answer (locked, unwritable, gone).
  * - `aborted`: the caller's signal fired before the write began.
+ * - `lease-held`: somebody else holds the lease; `holder` says who.
+ * - `lease-lost`: this holder's lease ran out, was released or was taken over; `holder` says by whom,
+ *   if anybody.
  */
 export type DurableLogErrorCode =
   | 'conflict'
@@ -18,11 +22,14 @@ export type DurableLogErrorCode =
   | 'invalid'
   | 'unavailable'
   | 'aborted'
+  | 'lease-held'
+  | 'lease-lost'
 
 export interface DurableLogErrorDetails {
   readonly stream?: string
   readonly seq?: number
   readonly currentSeq?: number
+  readonly holder?: LeaseHolder
   readonly cause?: unknown
 }
 
@@ -33,11 +40,14 @@ export class DurableLogError extends HarnessError {
   readonly seq: number | undefined
   /** Where the stream really is, for `conflict`. */
   readonly currentSeq: number | undefined
+  /** Who has the lease, for `lease-held` and `lease-lost`. */
+  readonly holder: LeaseHolder | undefined
 
   constructor(code: DurableLogErrorCode, message: string, details: DurableLogErrorDetails = {}) {
     super(message, code, details.cause === undefined ? undefined : { cause: details.cause })
     this.stream = details.stream
     this.seq = details.seq
     this.currentSeq = details.currentSeq
+    this.holder = details.holder
   }
 }

@@ -1,11 +1,27 @@
 /**
- * dsh-durable-log: append-only streams with compare-and-append, and the service `ctx.durableLog`.
+ * dsh-durable-log: append-only streams with compare-and-append, leases on them, and the service
+ * `ctx.durableLog`.
  */
 import type { DurableLog } from './types.ts'
 
 export { apply, Config, inject, name } from './plugin.ts'
 export { DurableLogError, type DurableLogErrorCode, type DurableLogErrorDetails } from './errors.ts'
+export { kvUnitLog } from './kv-log.ts'
+export { KV_UNIT_DESCRIPTOR, type KvUnit, type KvUnitDescriptor } from './kv-unit.ts'
+export { leaseStore, type LeaseStoreOptions } from './lease-store.ts'
+export type {
+  Lease,
+  LeaseClock,
+  LeaseFence,
+  LeaseHolder,
+  LeaseStore,
+  LeaseView,
+  Processes,
+  ProcessIdentity,
+  ProcessState,
+} from './lease-types.ts'
 export { memoryLog } from './memory-log.ts'
+export { systemProcesses } from './process-identity.ts'
 export { sqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 export type {
   AppendOptions,

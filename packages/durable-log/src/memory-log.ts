@@ -3,8 +3,8 @@
  * object. Same contract as every adapter; "durable" means "in the map".
  */
 import { checkAppend, checkList, checkRead, checkSnapshot, checkStream, checkSubscription } from './checks.ts'
-import { aborted, appendConflict, closed, snapshotAhead, snapshotOlder } from './refusals.ts'
-import { positionOf } from './stream-order.ts'
+import { aborted, closed } from './refusals.ts'
+import { storedEntries, StreamTable } from './stream-table.ts'
 import { Subscriptions } from './subscriptions.ts'
 import type {
   AppendOptions,
@@ -25,10 +25,7 @@ export function memoryLog(): DurableLog {
 }
 
 class MemoryLog implements DurableLog {
-  private readonly streams = new Map<string, StoredEntry[]>()
-  /** The keys of `streams`, sorted. */
-  private readonly names: string[] = []
-  private readonly snapshots = new Map<string, Snapshot>()
+  private readonly table = new StreamTable()
   private readonly subscriptions = new Subscriptions()
   private isClosed = false
 
@@ -41,55 +38,36 @@ class MemoryLog implements DurableLog {
     this.assertOpen()
     const request = checkAppend(stream, expectedSeq, entries, options)
     if (request.signal?.aborted === true) throw aborted(request.stream, request.signal.reason)
-    const current = this.headOf(request.stream)
-    if (request.expectedSeq !== 'any' && request.expectedSeq !== current) {
-      throw appendConflict(request.stream, request.expectedSeq, current)
-    }
-    const stored = this.entriesOf(request.stream)
-    const appendedAt = Date.now()
-    for (const { type, data } of request.entries) {
-      stored.push(Object.freeze({ seq: stored.length + 1, type, data: data.value, appendedAt }))
-    }
-    this.subscriptions.announce(request.stream, stored.length)
-    return stored.length
+    const stored = storedEntries(request, this.table.assertAppendable(request), Date.now())
+    this.table.push(request.stream, stored)
+    const seq = this.table.headOf(request.stream)
+    this.subscriptions.announce(request.stream, seq)
+    return seq
   }
 
   async read(stream: string, options?: ReadOptions): Promise<readonly StoredEntry[]> {
     this.assertOpen()
-    const request = checkRead(stream, options)
-    const stored = this.streams.get(request.stream) ?? []
-    return stored.slice(request.afterSeq, request.afterSeq + request.limit)
+    return this.table.read(checkRead(stream, options))
   }
 
   async list(options?: ListOptions): Promise<StreamPage> {
     this.assertOpen()
-    const { prefix, cursor, limit } = checkList(options)
-    let index = positionOf(this.names, prefix)
-    if (cursor !== undefined) {
-      const after = positionOf(this.names, cursor)
-      index = Math.max(index, this.names[after] === cursor ? after + 1 : after)
-    }
-    const streams: StreamHead[] = []
-    for (let name = this.names[index]; name?.startsWith(prefix) === true; name = this.names[++index]) {
-      if (streams.length === limit) return { streams, cursor: streams.at(-1)?.stream ?? name }
-      streams.push(Object.freeze({ stream: name, seq: this.headOf(name) }))
-    }
-    return { streams }
+    return this.table.list(checkList(options))
   }
 
   async saveSnapshot(stream: string, seq: number, snapshot: JsonValue): Promise<void> {
     this.assertOpen()
     const request = checkSnapshot(stream, seq, snapshot)
-    const current = this.headOf(request.stream)
-    const storedSeq = this.snapshots.get(request.stream)?.seq ?? 0
-    if (request.seq > current) throw snapshotAhead(request.stream, request.seq, current)
-    if (request.seq < storedSeq) throw snapshotOlder(request.stream, request.seq, storedSeq, current)
-    this.snapshots.set(request.stream, Object.freeze({ seq: request.seq, snapshot: request.snapshot.value }))
+    this.table.assertSnapshot(request)
+    this.table.keepSnapshot(
+      request.stream,
+      Object.freeze({ seq: request.seq, snapshot: request.snapshot.value }),
+    )
   }
 
   async loadSnapshot(stream: string): Promise<Snapshot | undefined> {
     this.assertOpen()
-    return this.snapshots.get(checkStream(stream))
+    return this.table.loadSnapshot(checkStream(stream))
   }
 
   subscribe(prefix: string, listener: (head: StreamHead) => void): () => void {
@@ -105,18 +83,5 @@ class MemoryLog implements DurableLog {
 
   private assertOpen(): void {
     if (this.isClosed) throw closed()
-  }
-
-  private headOf(stream: string): number {
-    return this.streams.get(stream)?.length ?? 0
-  }
-
-  private entriesOf(stream: string): StoredEntry[] {
-    let stored = this.streams.get(stream)
-    if (stored === undefined) {
-      this.streams.set(stream, (stored = []))
-      this.names.splice(positionOf(this.names, stream), 0, stream)
-    }
-    return stored
   }
 }

@@ -8,52 +8,95 @@ import z from '@deepseek-ai/schemastery'
 import { mountOnce } from '@dsh-graph/plugin-mount'
 import { memoryLog } from './memory-log.ts'
 import { sqliteLog } from './sqlite-log.ts'
-import type { DurableLog } from './types.ts'
+import { type OpenedLog, openStorageLog, storageServices } from './storage-backend.ts'
 
 const PACKAGE = 'dsh-durable-log'
+const DEFAULT_STORAGE = 'json'
 
 export const name = 'durable-log'
 
 export const inject: readonly string[] = []
 
 export interface Config {
-  readonly backend: 'sqlite' | 'memory'
+  readonly backend: 'sqlite' | 'kv' | 'memory'
   /** File of the `sqlite` backend; default `graph/log.sqlite` in the DSH home. */
   readonly path?: string
+  /** Name of the DSH storage backend that `kv` uses; default `json`. */
+  readonly storage?: string
 }
 
 export const Config = z.object({
   backend: z
-    .union([z.const('sqlite'), z.const('memory')])
+    .union([z.const('sqlite'), z.const('kv'), z.const('memory')])
     .default('sqlite')
-    .description('Where streams are kept: a SQLite file, or memory until the process ends.'),
-  path: z.string().description('The SQLite file. Default: graph/log.sqlite in the DSH home.'),
+    .description(
+      'Where streams are kept: a SQLite file, the storage of DSH (one process only), or memory until the process ends.',
+    ),
+  path: z.string().description('The SQLite file of `sqlite`. Default: graph/log.sqlite in the DSH home.'),
+  storage: z
+    .string()
+    .default(DEFAULT_STORAGE)
+    .description('The storage backend of `kv`, by the name it is registered under.'),
 })
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
-  await mountOnce(ctx, PACKAGE, [], (live) => provideLog(live, config))
+  const { backend, storage = DEFAULT_STORAGE } = config
+  if (backend !== 'kv') {
+    await mountOnce(ctx, PACKAGE, [], (live) => provideLog(live, openLog(config)))
+    return
+  }
+  const services = storageServices(storage)
+  reportMissing(ctx, services)
+  await mountOnce(ctx, PACKAGE, [...services], async (live) =>
+    provideLog(live, await openStorageLog(live, storage)),
+  )
 }
 
-async function provideLog(ctx: Context, config: Config): Promise<void> {
-  const log = openLog(config)
+async function provideLog(ctx: Context, { log, close }: OpenedLog): Promise<void> {
   try {
-    // Opens the medium: a path that does not work fails this row, not its first user.
+    // Opens the medium: one that does not work fails this row, not its first user.
     await log.list({ limit: 1 })
     // Undone in reverse and one after the other: the service is withdrawn, its users settle, then
     // the log finishes what is under way.
     ctx.effect(function* () {
-      yield () => log.close()
+      yield () => close()
       yield ctx.provide('durableLog', log)
     }, 'durable log')
   } catch (error) {
-    await log.close()
+    await close()
     throw error
   }
 }
 
-function openLog({ backend, path }: Config): DurableLog {
-  if (backend === 'memory') return memoryLog()
-  return sqliteLog({
-    path: path === undefined ? dshHomePath('graph', 'log.sqlite') : resolve(expandHomePath(path)),
-  })
+function openLog({ backend, path }: Config): OpenedLog {
+  const log =
+    backend === 'memory'
+      ? memoryLog()
+      : sqliteLog({
+          path: path === undefined ? dshHomePath('graph', 'log.sqlite') : resolve(expandHomePath(path)),
+        })
+  return { log, close: () => log.close() }
+}
+
+/**
+ * One error once the boot has settled, when the storage that was asked for is not there. The row
+ * stays active and goes on when it comes: rows load concurrently, so nobody is late before that.
+ */
+function reportMissing(ctx: Context, services: readonly string[]): void {
+  let isDisposed = false
+  ctx.effect(() => () => void (isDisposed = true), 'missing storage')
+  const loader = ctx.get('loader') as { await(): Promise<unknown> } | undefined
+  void Promise.resolve(loader?.await()).then(
+    () => {
+      const missing = services.filter((service) => ctx.get(service) === undefined)
+      if (isDisposed || missing.length === 0) return
+      ctx
+        .logger(PACKAGE)
+        .error(
+          `backend "kv" keeps nothing without ${missing.join(' and ')}: load the storage rows of DSH in this profile, or choose backend "sqlite"`,
+        )
+    },
+    // A boot that failed reports itself.
+    () => undefined,
+  )
 }

@@ -87,7 +87,8 @@ export interface DurableLog {
    * @param entries at least one.
    * @returns the seq of the last entry appended.
    * @throws `conflict` with `currentSeq` when the stream is elsewhere; `too-large` when an entry
-   *   exceeds 4 MiB of JSON; `aborted` when the signal fired before the write began.
+   *   exceeds 4 MiB of JSON; `aborted` when the signal fired before the write began; `corrupt` when
+   *   the stream is damaged and its head is not certain.
    */
   append(
     stream: string,

@@ -2,8 +2,9 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, it } from 'vitest'
-import { memoryLog, sqliteLog } from '../src/index.ts'
-import { durableLogContract } from '../src/testing/index.ts'
+import { KV_UNIT_DESCRIPTOR, kvUnitLog, memoryLog, sqliteLog } from '../src/index.ts'
+import { durableLogContract, faultyLog, memoryKvUnit } from '../src/testing/index.ts'
+import { jsonBackend } from './fixtures/json-storage.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'durable-log-contract-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -40,4 +41,29 @@ durableLogContract({ describe, it }, 'SQLite, files as a crash leaves them', () 
       return sqliteLog({ path: join(to, 'log.sqlite') })
     },
   }
+})
+
+durableLogContract({ describe, it }, 'KvUnit in memory, left open as a crash leaves it', () => {
+  const unit = memoryKvUnit()
+  return { log: kvUnitLog(unit), reopen: async () => kvUnitLog(unit.reopen()) }
+})
+
+durableLogContract({ describe, it }, 'KvUnit of the JSON backend, closed and opened again', async () => {
+  const root = nextFolder()
+  const backend = await jsonBackend(root)
+  const unit = await backend.kv.open(KV_UNIT_DESCRIPTOR)
+  const log = kvUnitLog(unit)
+  return {
+    log,
+    reopen: async () => {
+      await log.close()
+      await backend.close()
+      return kvUnitLog(await (await jsonBackend(root)).kv.open(KV_UNIT_DESCRIPTOR))
+    },
+  }
+})
+
+durableLogContract({ describe, it }, 'a faulty log with an empty plan', () => {
+  const unit = memoryKvUnit()
+  return { log: faultyLog(kvUnitLog(unit)), reopen: async () => faultyLog(kvUnitLog(unit.reopen())) }
 })
