@@ -1,6 +1,7 @@
 /** The settings of the host, and the catalog of operator kinds that they describe. */
 import z from '@deepseek-ai/schemastery'
 import type { OperatorCatalog } from 'dsh-tool-graph'
+import { GraphHostError } from './errors.ts'
 
 /** One kind of operator that a work may name as `agentId`. */
 export interface OperatorKind {
@@ -34,7 +35,8 @@ const OperatorKindSchema: z<OperatorKind> = z.object({
   provider: z.string(),
   model: z.string(),
   persona: z.string(),
-  tools: z.array(z.string()),
+  // A list is empty by default, and an empty list keeps no tool at all.
+  tools: z.array(z.string()).default(undefined as never),
 }) as z<OperatorKind>
 
 export const Config: z<Config> = z.object({
@@ -51,6 +53,16 @@ export const Config: z<Config> = z.object({
     .default('auto')
     .description('Keep a process alive while its idle root expects a wake.'),
 }) as z<Config>
+
+/** @throws GraphHostError `invalid-config` for what the schema cannot see. */
+export function checkConfig({ operators }: Config): void {
+  for (const [id, { provider, model }] of Object.entries(operators))
+    if ((provider === undefined) !== (model === undefined))
+      throw new GraphHostError(
+        'invalid-config',
+        `operator "${id}" has half a route: give provider and model together, or neither for those of the root`,
+      )
+}
 
 /** The kind that is always there: the root's own model, tools and persona. */
 export const DEFAULT_KIND = 'default'

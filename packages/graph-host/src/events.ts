@@ -1,4 +1,6 @@
 /** Events of the graph host on the Cordis bus. */
+import type { Context } from '@deepseek-ai/cordis'
+import { textOfError } from './errors.ts'
 
 /** A graph of a root session moved on. */
 export interface GraphChange {
@@ -17,5 +19,21 @@ declare module '@deepseek-ai/cordis' {
      * @mode emit
      */
     'graph/change'(change: GraphChange): void
+  }
+}
+
+/**
+ * Tells every listener. Cordis would let the first that throws starve the others, and would drop a
+ * promise that rejects; here each failure is contained and logged.
+ */
+export function announceGraphChange(ctx: Context, change: GraphChange): void {
+  const warn = (error: unknown) =>
+    void ctx.logger('dsh-graph-host').warn('%s', `a listener of graph/change failed: ${textOfError(error)}`)
+  for (const listener of ctx.events.dispatch('emit', ['graph/change', change])) {
+    try {
+      void Promise.resolve(listener(change)).catch(warn)
+    } catch (error) {
+      warn(error)
+    }
   }
 }

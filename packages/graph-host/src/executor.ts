@@ -1,21 +1,18 @@
-/** Runs activations as runs of the agent-loop host: the run id is the activation's, over restarts. */
+/**
+ * Runs activations as runs of the agent-loop host: the run id is the activation's, over restarts.
+ *
+ * Owns: the memory of stops, so that one that comes before its run is accepted is not lost. Does not
+ * own: the sessions, nor anything durable.
+ */
 import type { AgentLoopHost, RunOutcome } from 'dsh-agent-loop-host'
 import { TERMINAL_RUN_STATES } from 'dsh-agent-loop-host'
 import type { Activation, ActivationEnd, GraphExecutor } from 'dsh-tool-graph'
+import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
 import type { OperatorSessions } from './operator-sessions.ts'
 
-/** Window of one wait; waiting is repeated until the run has ended. */
-const WAIT_WINDOW_MS = 600_000
 export const PLUGIN_NAME = 'dsh-graph-host'
-
-/** Resolves with the end of a run. */
-export async function runEnd(loop: AgentLoopHost, runId: string, signal: AbortSignal): Promise<RunOutcome> {
-  for (;;) {
-    const outcome = await loop.wait({ runId, timeoutMs: WAIT_WINDOW_MS, signal })
-    signal.throwIfAborted()
-    if (outcome.status !== 'timeout') return outcome
-  }
-}
+/** A reason of a stop may be longer than the cause of an abort. */
+const CAUSE_CHARS = 1_000
 
 function endOf(outcome: RunOutcome): ActivationEnd {
   const reason =
@@ -38,35 +35,81 @@ export interface ExecutorDeps {
   readonly timeoutMs: number
 }
 
-export function createExecutor({ loop, operators, timeoutMs }: ExecutorDeps): GraphExecutor {
-  return {
-    async start(activation: Activation, prompt: string) {
-      operators.seat(activation)
-      const { runId, claim, operator, attempt, work } = activation
-      const known = await loop.read(runId)
-      if (known === undefined) {
-        await loop.accept({
-          sessionId: operator.targetSessionId,
-          message: prompt,
-          idempotencyKey: `${claim.claimId}#${attempt}`,
-          runId,
-          timeoutMs,
-          provenance: { kind: 'plugin', plugin: PLUGIN_NAME, summary: `Work ${work.workId}` },
-        })
-      } else if (!TERMINAL_RUN_STATES.has(known.state)) {
-        // Accepted by an earlier process: its lane goes on once the session is live.
-        await operators.open(operator.targetSessionId)
-      }
-    },
+class Executor implements GraphExecutor {
+  private readonly deps: ExecutorDeps
+  /** Why a run is not wanted any more, by run id; kept until the run has ended. */
+  private readonly stops = new Map<string, string>()
 
-    async observe(activation, signal) {
-      const outcome = await runEnd(loop, activation.runId, signal)
-      await operators.release(activation.operator.targetSessionId)
-      return endOf(outcome)
-    },
-
-    async cancel(activation, reason) {
-      await loop.abort({ runId: activation.runId, cause: reason })
-    },
+  constructor(deps: ExecutorDeps) {
+    this.deps = deps
   }
+
+  async start(activation: Activation, prompt: string): Promise<void> {
+    const { runId } = activation
+    try {
+      await this.deps.operators.seat(activation)
+      await this.begin(activation, prompt)
+      const cause = this.stops.get(runId)
+      if (cause !== undefined) await this.deps.loop.abort({ runId, cause })
+    } catch (error) {
+      // The observation that follows ends with the controller; the next process starts the run.
+      if (isLoopClosing(error)) return
+      this.finish(activation)
+      throw error
+    }
+  }
+
+  async observe(activation: Activation, signal: AbortSignal): Promise<ActivationEnd> {
+    const { loop } = this.deps
+    const { runId } = activation
+    const reason = this.stops.get(runId)
+    try {
+      if (reason !== undefined && (await loop.read(runId)) === undefined)
+        return { outcome: 'cancelled', reason }
+      return endOf(await runEnd(loop, runId, signal))
+    } catch (error) {
+      if (isLoopClosing(error)) await untilAborted(signal)
+      throw error
+    } finally {
+      // Where only the watching ended, the run goes on and keeps its session.
+      if (!signal.aborted) this.finish(activation)
+    }
+  }
+
+  async cancel({ runId }: Activation, reason: string): Promise<void> {
+    const cause = reason.slice(0, CAUSE_CHARS).toWellFormed()
+    // Remembered first: the run may be about to be accepted.
+    this.stops.set(runId, cause)
+    await this.deps.loop.abort({ runId, cause })
+  }
+
+  /** Makes the run durable, unless it is already or a stop came first. */
+  private async begin(activation: Activation, prompt: string): Promise<void> {
+    const { loop, operators, timeoutMs } = this.deps
+    const { runId, claim, operator, attempt, work } = activation
+    const known = await loop.read(runId)
+    if (this.stops.has(runId)) return
+    if (known === undefined) {
+      await loop.accept({
+        sessionId: operator.targetSessionId,
+        message: prompt,
+        idempotencyKey: `${claim.claimId}#${attempt}`,
+        runId,
+        timeoutMs,
+        provenance: { kind: 'plugin', plugin: PLUGIN_NAME, summary: `Work ${work.workId}` },
+      })
+    } else if (!TERMINAL_RUN_STATES.has(known.state)) {
+      // Accepted by an earlier process: its lane goes on once the session is live.
+      await operators.open(operator.targetSessionId)
+    }
+  }
+
+  private finish({ operator, runId }: Activation): void {
+    this.stops.delete(runId)
+    this.deps.operators.leave(operator.targetSessionId, runId)
+  }
+}
+
+export function createExecutor(deps: ExecutorDeps): GraphExecutor {
+  return new Executor(deps)
 }

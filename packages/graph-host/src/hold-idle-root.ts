@@ -6,6 +6,16 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { DrivingAgentGraphController } from 'dsh-tool-graph'
+import { textOfError } from './errors.ts'
+
+/** A delivery may find nothing left to tell, which no commit says. */
+const LOOK_AGAIN_MS = 250
+
+/** After a person's stop nothing goes on by itself, so nothing is waited for either. */
+function wasStopped({ session }: Agent): boolean {
+  const end = session.events.findLast(({ type }) => type === 'turn/end')
+  return end?.type === 'turn/end' && end.data.reason.kind === 'aborted'
+}
 
 export interface HoldDeps {
   readonly ctx: Context
@@ -19,34 +29,40 @@ export interface HoldDeps {
 export function holdIdleRoots({ ctx, controllerOf, onCommitted, enabled }: HoldDeps): void {
   const holds = new Set<() => void>()
 
-  const hold = (agent: Agent, controller: DrivingAgentGraphController) =>
-    agent.runMaintenance(
-      (signal) =>
-        new Promise<void>((resolve) => {
-          const release = () => {
-            holds.delete(release)
-            offInserted()
-            offCommitted()
-            signal.removeEventListener('abort', release)
-            resolve()
-          }
-          const offInserted = ctx.on('agent/inbox/inserted', (payload) => {
-            if (payload.agent === agent) release()
-          })
-          // What a commit ends is told a moment later, when the delivery that made it has returned.
-          const offCommitted = onCommitted(() => setImmediate(() => !controller.expectsWake() && release()))
-          signal.addEventListener('abort', release, { once: true })
-          holds.add(release)
-        }),
-    )
+  const untilReleased = (agent: Agent, controller: DrivingAgentGraphController, signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      const release = () => {
+        holds.delete(release)
+        offInserted()
+        offCommitted()
+        clearInterval(timer)
+        signal.removeEventListener('abort', release)
+        resolve()
+      }
+      const look = () => {
+        if (!controller.expectsWake()) release()
+      }
+      const offInserted = ctx.on('agent/inbox/inserted', (payload) => {
+        if (payload.agent === agent) release()
+      })
+      // What a commit ends is told a moment later, when the delivery that made it has returned.
+      const offCommitted = onCommitted(() => setImmediate(look))
+      const timer = setInterval(look, LOOK_AGAIN_MS)
+      signal.addEventListener('abort', release, { once: true })
+      holds.add(release)
+    })
 
-  ctx.on('agent/status', ({ agent, status }) => {
-    if (status !== 'idle' || agent.inbox.hasPending || !enabled()) return
+  ctx.on('agent/status', async ({ agent, status }) => {
+    if (status !== 'idle' || agent.inbox.hasPending || !enabled() || wasStopped(agent)) return
     const controller = controllerOf(agent.id)
     if (controller?.expectsWake() !== true) return
-    hold(agent, controller).catch((error: unknown) =>
-      ctx.logger('dsh-graph-host').warn('hold of an idle root:', error),
-    )
+    try {
+      await agent.runMaintenance((signal) => untilReleased(agent, controller, signal))
+    } catch (error) {
+      ctx
+        .logger('dsh-graph-host')
+        .warn('%s', `an idle root that expects a wake is not held: ${textOfError(error)}`)
+    }
   })
 
   ctx.effect(() => () => holds.forEach((release) => release()), 'holds of idle roots')

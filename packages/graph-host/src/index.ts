@@ -6,7 +6,7 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import { AGENT_GRAPH_CONTROLLER_SERVICE } from 'dsh-tool-graph'
-import type { Config } from './config.ts'
+import { checkConfig, type Config } from './config.ts'
 import { holdIdleRoots } from './hold-idle-root.ts'
 import { Roots } from './roots.ts'
 
@@ -20,9 +20,11 @@ export const inject = ['agents', 'sessions', 'tools']
 const SIBLINGS = ['agentLoopHost', 'graphControl']
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
+  checkConfig(config)
   warnWhenMissing(ctx, 'dsh-graph-host', SIBLINGS, 'no session can supervise an agent graph')
   await mountOnce(ctx, 'dsh-graph-host', [...inject, ...SIBLINGS], (live) => {
-    if (live.get(AGENT_GRAPH_CONTROLLER_SERVICE) !== undefined) {
+    // Also one that is still loading: two providers would fail the later row.
+    if (live.get(AGENT_GRAPH_CONTROLLER_SERVICE, false) !== undefined) {
       live
         .logger('dsh-graph-host')
         .info(`another plugin provides ${AGENT_GRAPH_CONTROLLER_SERVICE}; this host stands down`)

@@ -2,69 +2,63 @@
  * The child sessions in which operators work.
  *
  * Owns: making them live and letting them go. Does not own: what runs in them; each run goes
- * through the agent-loop host. An operator is a child agent of its root and inherits what the root
- * has (working directory, preset, sandbox, permission boundary), which can only be narrowed.
+ * through the agent-loop host. An operator is a child agent of its root: it ends with the root, and
+ * not with this plugin, so that a row that reloads finds running operators at work.
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, AgentHandle } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
-import {
-  appendDelegatedPolicyOverrides,
-  applyChildComposition,
-  captureDelegatedPolicyOverrides,
-  childSessionMeta,
-  resolveChildAgentOptions,
-  resolveChildDepth,
-  seedDescriptorTurn,
-  snapshotSubagentDescriptor,
-} from '@deepseek-ai/dsh-subagent'
+import type { GraphControl, Work } from 'dsh-graph-control'
 import type { Activation } from 'dsh-tool-graph'
-import { kindOf, type Config, type OperatorKind } from './config.ts'
-import { GraphHostError } from './errors.ts'
+import { kindOf, type Config } from './config.ts'
+import { GraphHostError, textOfError } from './errors.ts'
+import { createOperator, resumeOperator, type Seat } from './operator-agent.ts'
 
-const PROVIDER = 'dsh-graph'
 const LABEL_CHARS = 80
 
-/** What is needed to open an operator's session again. */
-interface Seat {
-  readonly sessionId: string
-  readonly rootSessionId: string
-  readonly kind: OperatorKind
-  readonly label: string
+/** Handles by root agent and session: whoever loads next lets go of what was opened before it. */
+const HANDLES = new WeakMap<Agent, Map<string, Promise<AgentHandle>>>()
+
+interface TakenSeat extends Seat {
+  /** The runs for which the session is kept live. */
+  readonly runIds: Set<string>
+}
+
+export interface OperatorSessionsDeps {
+  readonly ctx: Context
+  readonly config: Config
+  readonly store: GraphControl
 }
 
 export class OperatorSessions {
   private readonly ctx: Context
   private readonly config: Config
-  private readonly seats = new Map<string, Seat>()
-  private readonly handles = new Map<string, Promise<AgentHandle>>()
+  private readonly store: GraphControl
+  private readonly seats = new Map<string, TakenSeat>()
+  private readonly leaving = new Map<string, Promise<void>>()
 
-  constructor(ctx: Context, config: Config) {
+  constructor({ ctx, config, store }: OperatorSessionsDeps) {
     this.ctx = ctx
     this.config = config
+    this.store = store
   }
 
   /**
-   * Remembers how the session of an activation is opened.
+   * Keeps the session of an activation for its run, and remembers how it is opened. Resolves when an
+   * earlier run of it has let go.
    *
    * @throws GraphHostError `unknown-operator` when its kind is not in the catalog.
    */
-  seat(activation: Activation): void {
-    const { operator, work, rootSessionId } = activation
-    if (this.seats.has(operator.targetSessionId)) return
-    const agentId = work.target.kind === 'agent' ? work.target.id : undefined
-    const kind = agentId === undefined ? undefined : kindOf(this.config, agentId)
-    if (kind === undefined)
-      throw new GraphHostError(
-        'unknown-operator',
-        `work "${work.workId}" asks for ${work.target.kind} "${work.target.id}", which this host does not have`,
-      )
-    this.seats.set(operator.targetSessionId, {
-      sessionId: operator.targetSessionId,
-      rootSessionId,
-      kind,
-      label: (work.title ?? work.workId).slice(0, LABEL_CHARS),
-    })
+  async seat(activation: Activation): Promise<void> {
+    const { operator, runId } = activation
+    const sessionId = operator.targetSessionId
+    let seat = this.seats.get(sessionId)
+    if (seat === undefined) {
+      seat = await this.newSeat(activation)
+      this.seats.set(sessionId, seat)
+    }
+    seat.runIds.add(runId)
+    await this.leaving.get(sessionId)
   }
 
   /** The live agent of an operator's session, opened if need be; `undefined` for a foreign session. */
@@ -73,42 +67,78 @@ export class OperatorSessions {
     if (seat === undefined) return undefined
     const live = this.ctx.agents.get(SessionId(sessionId))
     if (live !== undefined) return live
-    let handle = this.handles.get(sessionId)
+    const root = this.rootOf(seat)
+    const handles = handlesOf(root)
+    let handle = handles.get(sessionId)
     if (handle === undefined) {
-      handle = this.make(seat)
-      this.handles.set(sessionId, handle)
-      handle.catch(() => this.handles.delete(sessionId))
+      handle = this.make(seat, root)
+      handles.set(sessionId, handle)
+      handle.catch(() => handles.delete(sessionId))
     }
     return (await handle).agent
   }
 
-  /** Lets a session go; it can be opened again. A session that cannot be resumed is kept. */
-  async release(sessionId: string): Promise<void> {
+  /**
+   * A run of the session is over. Once none is left the session is let go of, behind the caller's
+   * back; it can be opened again. A session that cannot be resumed is kept.
+   */
+  leave(sessionId: string, runId: string): void {
+    const seat = this.seats.get(sessionId)
+    if (seat?.runIds.delete(runId) !== true || seat.runIds.size > 0) return
     if (this.ctx.get('sessionPersistence') === undefined) return
-    const handle = this.handles.get(sessionId)
-    this.handles.delete(sessionId)
-    await (await handle?.catch(() => undefined))?.dispose()
+    this.seats.delete(sessionId)
+    const root = this.ctx.agents.get(SessionId(seat.rootSessionId))
+    const handles = root === undefined ? undefined : handlesOf(root)
+    const handle = handles?.get(sessionId)
+    if (handle === undefined) return
+    handles?.delete(sessionId)
+    const left = handle
+      .then((opened) => opened.dispose())
+      .catch((error: unknown) =>
+        this.ctx.logger('dsh-graph-host').warn('%s', `leaving ${sessionId}: ${textOfError(error)}`),
+      )
+      .finally(() => this.leaving.delete(sessionId))
+    this.leaving.set(sessionId, left)
   }
 
-  /** The root left: its operators left with it. */
-  forgetRoot(rootSessionId: string): void {
-    for (const seat of [...this.seats.values()]) {
-      if (seat.rootSessionId !== rootSessionId) continue
-      this.seats.delete(seat.sessionId)
-      this.handles.delete(seat.sessionId)
-    }
+  /** The root left, and its operators with it. */
+  async forgetRoot(rootSessionId: string): Promise<void> {
+    for (const seat of this.seats.values())
+      if (seat.rootSessionId === rootSessionId) this.seats.delete(seat.sessionId)
+    await Promise.all(this.leaving.values())
+  }
+
+  private async newSeat(activation: Activation): Promise<TakenSeat> {
+    const { operator, rootSessionId } = activation
+    const { target, title, workId } = await this.originOf(activation)
+    const kind = target.kind === 'agent' ? kindOf(this.config, target.id) : undefined
+    if (kind === undefined)
+      throw new GraphHostError(
+        'unknown-operator',
+        `work "${workId}" asks for ${target.kind} "${target.id}", which this host does not have`,
+      )
+    const label = (title ?? workId).slice(0, LABEL_CHARS)
+    return { sessionId: operator.targetSessionId, rootSessionId, kind, label, runIds: new Set() }
+  }
+
+  /** The work for which the operator was made: a follow-up finds its kind there. */
+  private async originOf({ graphId, operator, work }: Activation): Promise<Work> {
+    if (work.workId === operator.workId) return work
+    return (await this.store.readGraph(graphId))?.works.get(operator.workId) ?? work
+  }
+
+  private rootOf({ rootSessionId, sessionId }: Seat): Agent {
+    const root = this.ctx.agents.get(SessionId(rootSessionId))
+    if (root !== undefined) return root
+    throw new GraphHostError(
+      'root-not-live',
+      `operator ${sessionId} cannot be opened while its root session ${rootSessionId} is not live`,
+    )
   }
 
   /** Resumes the session, or makes it under the same id when a crash came before it was written. */
-  private async make(seat: Seat): Promise<AgentHandle> {
-    const parent = this.ctx.agents.get(SessionId(seat.rootSessionId))
-    if (parent === undefined)
-      throw new GraphHostError(
-        'root-not-live',
-        `operator ${seat.sessionId} cannot be opened while its root session ${seat.rootSessionId} is not live`,
-      )
-    if (await this.isStored(seat.sessionId)) return this.resume(seat, parent)
-    return this.create(seat, parent)
+  private async make(seat: Seat, root: Agent): Promise<AgentHandle> {
+    return (await this.isStored(seat.sessionId)) ? resumeOperator(seat, root) : createOperator(seat, root)
   }
 
   private async isStored(sessionId: string): Promise<boolean> {
@@ -122,46 +152,10 @@ export class OperatorSessions {
       return false
     }
   }
+}
 
-  private compose(seat: Seat, parent: Agent, childCtx: Context): void {
-    applyChildComposition(childCtx, parent, {
-      persona: seat.kind.persona,
-      toolFilter: seat.kind.tools === undefined ? undefined : { allow: seat.kind.tools },
-    })
-  }
-
-  private optionsOf(seat: Seat, parent: Agent, depth: number) {
-    const { provider, model } = seat.kind
-    return resolveChildAgentOptions(
-      parent,
-      provider === undefined || model === undefined ? undefined : { provider, model },
-      depth,
-    )
-  }
-
-  private create(seat: Seat, parent: Agent): Promise<AgentHandle> {
-    const sessionId = SessionId(seat.sessionId)
-    const depth = resolveChildDepth(parent, undefined)
-    const overrides = captureDelegatedPolicyOverrides(parent)
-    const descriptor = snapshotSubagentDescriptor({ mode: 'one-shot', provider: PROVIDER, label: seat.label })
-    return parent.ctx.agents.create({
-      sessionId,
-      meta: childSessionMeta(parent, depth, 0),
-      seed: seedDescriptorTurn(sessionId, undefined, descriptor),
-      agentOptions: this.optionsOf(seat, parent, depth),
-      setup: (childCtx) => {
-        this.compose(seat, parent, childCtx)
-        if (childCtx.agent !== undefined) appendDelegatedPolicyOverrides(childCtx.agent.session, overrides)
-      },
-    })
-  }
-
-  private resume(seat: Seat, parent: Agent): Promise<AgentHandle> {
-    const depth = resolveChildDepth(parent, undefined)
-    return parent.ctx.agents.resume({
-      resumeSessionId: SessionId(seat.sessionId),
-      agentOptions: this.optionsOf(seat, parent, depth),
-      setup: (childCtx) => this.compose(seat, parent, childCtx),
-    })
-  }
+function handlesOf(root: Agent): Map<string, Promise<AgentHandle>> {
+  let handles = HANDLES.get(root)
+  if (handles === undefined) HANDLES.set(root, (handles = new Map()))
+  return handles
 }

@@ -5,23 +5,38 @@ import { SessionId } from '@deepseek-ai/dsh-session'
 import type { AgentLoopHost } from 'dsh-agent-loop-host'
 import type { WakeDelivery, WakeSender } from 'dsh-tool-graph'
 import { GraphHostError } from './errors.ts'
-import { PLUGIN_NAME, runEnd } from './executor.ts'
+import { PLUGIN_NAME } from './executor.ts'
+import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
 
+/** A root's turn takes as long as it takes: the longest deadline that a run may have, 24 days. */
+const NO_DEADLINE_MS = 2_147_483_647
+
+/**
+ * The root has no turn and nothing in its inbox. Not `whenIdle`: that also waits for maintenance, and
+ * an idle root that expects a wake is held by maintenance.
+ */
 function isIdle(agent: Agent): boolean {
   return agent.status === 'idle' && !agent.inbox.hasPending
 }
 
-/**
- * Resolves when the root has no turn and nothing in its inbox. Not `whenIdle`: that also waits for
- * maintenance, and an idle root that expects a wake is held by maintenance.
- */
-function whenRootIdle(ctx: Context, rootSessionId: string, signal: AbortSignal): Promise<void> {
+interface WakeSenderDeps {
+  readonly ctx: Context
+  readonly loop: AgentLoopHost
+  readonly rootSessionId: string
+}
+
+/** Resolves when the root fulfils the condition, now or after a change of its status, or is gone. */
+function whenRoot(
+  { ctx, rootSessionId }: WakeSenderDeps,
+  condition: (root: Agent) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const idle = () => {
-      const agent = ctx.agents.get(SessionId(rootSessionId))
-      return agent === undefined || isIdle(agent)
+    const holds = () => {
+      const root = ctx.agents.get(SessionId(rootSessionId))
+      return root === undefined || condition(root)
     }
-    if (idle()) return resolve()
+    if (holds()) return resolve()
     const settle = (end: () => void) => {
       offStatus()
       offDisposed()
@@ -29,7 +44,7 @@ function whenRootIdle(ctx: Context, rootSessionId: string, signal: AbortSignal):
       end()
     }
     const look = () => {
-      if (idle()) settle(resolve)
+      if (holds()) settle(resolve)
     }
     const onAbort = () => settle(() => reject(signal.reason as Error))
     const offStatus = ctx.on('agent/status', look)
@@ -38,29 +53,55 @@ function whenRootIdle(ctx: Context, rootSessionId: string, signal: AbortSignal):
   })
 }
 
-export function createWakeSender(ctx: Context, loop: AgentLoopHost, rootSessionId: string): WakeSender {
-  return {
-    async deliver(delivery: WakeDelivery, signal: AbortSignal) {
-      const runId = `run_${delivery.attemptId}`
-      // A run of this attempt may stand from before a crash; then the root has its message already.
-      if ((await loop.read(runId)) === undefined) {
-        await whenRootIdle(ctx, rootSessionId, signal)
-        if (!(await delivery.stillWanted())) return 'superseded'
-        await loop.accept({
-          sessionId: rootSessionId,
-          message: delivery.message,
-          idempotencyKey: delivery.attemptId,
-          runId,
-          provenance: { kind: 'plugin', plugin: PLUGIN_NAME, summary: 'The agent graph changed' },
-        })
-      }
-      const outcome = await runEnd(loop, runId, signal)
-      // A person who stopped the turn has seen it: nothing is woken again for the same change.
-      if (outcome.state === 'ok' || outcome.state === 'aborted') return 'delivered'
-      throw new GraphHostError(
-        'wake-failed',
-        `the wake turn of ${rootSessionId} ended ${outcome.state}${outcome.error === undefined ? '' : ` (${outcome.error.code}: ${outcome.error.message})`}`,
-      )
-    },
+class RootWakes implements WakeSender {
+  private readonly deps: WakeSenderDeps
+
+  constructor(deps: WakeSenderDeps) {
+    this.deps = deps
   }
+
+  async deliver(delivery: WakeDelivery, signal: AbortSignal): Promise<'delivered' | 'superseded'> {
+    try {
+      return await this.send(delivery, signal)
+    } catch (error) {
+      if (isLoopClosing(error)) await untilAborted(signal)
+      throw error
+    }
+  }
+
+  private async send(delivery: WakeDelivery, signal: AbortSignal): Promise<'delivered' | 'superseded'> {
+    const { loop, rootSessionId } = this.deps
+    const runId = `run_${delivery.attemptId}`
+    // A run of this attempt may stand from before a crash; then the root has its message already.
+    if ((await loop.read(runId)) === undefined) {
+      await whenRoot(this.deps, isIdle, signal)
+      if (!(await delivery.stillWanted())) return 'superseded'
+      await loop.accept({
+        sessionId: rootSessionId,
+        message: delivery.message,
+        idempotencyKey: delivery.attemptId,
+        runId,
+        timeoutMs: NO_DEADLINE_MS,
+        provenance: { kind: 'plugin', plugin: PLUGIN_NAME, summary: 'The agent graph changed' },
+      })
+    }
+    const outcome = await runEnd(loop, runId, signal)
+    if (outcome.state === 'ok') return 'delivered'
+    if (outcome.state === 'aborted') {
+      // A person who stopped the turn has seen it: nothing is woken again for the same change.
+      if ((await loop.read(runId))?.turn !== undefined) return 'delivered'
+      // Taken out of the inbox unread. After a stop nothing goes on by itself: the next turn decides.
+      await whenRoot(this.deps, (root) => root.status === 'running', signal)
+      await whenRoot(this.deps, isIdle, signal)
+      if (!(await delivery.stillWanted())) return 'superseded'
+    }
+    throw new GraphHostError(
+      'wake-failed',
+      `the wake turn of ${rootSessionId} ended ${outcome.state}${outcome.error === undefined ? '' : ` (${outcome.error.code}: ${outcome.error.message})`}`,
+    )
+  }
+}
+
+export function createWakeSender(deps: WakeSenderDeps): WakeSender {
+  return new RootWakes(deps)
 }

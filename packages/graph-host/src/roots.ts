@@ -1,8 +1,12 @@
 /**
  * The controllers of the root sessions of this process, made on demand. A root that comes back with
  * open graphs gets its controller at once, and the graphs go on.
+ *
+ * A controller ends before the operators of its root do: what their end looks like while a root is
+ * taken down is not an end of their works.
  */
 import type { Context } from '@deepseek-ai/cordis'
+import type { Agent } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { AgentLoopHost } from 'dsh-agent-loop-host'
 import type { GraphControl } from 'dsh-graph-control'
@@ -13,25 +17,35 @@ import {
   type DrivingAgentGraphController,
 } from 'dsh-tool-graph'
 import { catalogOf, type Config } from './config.ts'
-import './events.ts'
+import { textOfError } from './errors.ts'
+import { announceGraphChange } from './events.ts'
 import { createExecutor } from './executor.ts'
 import { OperatorSessions } from './operator-sessions.ts'
 import { createWakeSender } from './root-wakes.ts'
+
+interface ServedRoot {
+  readonly controller: DrivingAgentGraphController
+  /** Ends the service of this root. Idempotent. */
+  readonly leave: () => unknown
+}
 
 export class Roots implements AgentGraphControllers {
   private readonly ctx: Context
   private readonly config: Config
   private readonly store: GraphControl
   private readonly loop: AgentLoopHost
+  private readonly log: ReturnType<Context['logger']>
   private readonly operators: OperatorSessions
-  private readonly controllers = new Map<string, DrivingAgentGraphController>()
+  private readonly served = new Map<string, ServedRoot>()
+  private closed = false
 
   constructor(ctx: Context, config: Config, store: GraphControl, loop: AgentLoopHost) {
     this.ctx = ctx
     this.config = config
     this.store = store
     this.loop = loop
-    this.operators = new OperatorSessions(ctx, config)
+    this.log = ctx.logger('dsh-graph-host')
+    this.operators = new OperatorSessions({ ctx, config, store })
   }
 
   /** Starts to serve; everything ends with the context. */
@@ -40,67 +54,70 @@ export class Roots implements AgentGraphControllers {
       () => this.loop.registerOpener((sessionId) => this.operators.open(sessionId)),
       'operator opener',
     )
-    this.ctx.on('agent/created', ({ agent }) => {
-      if (isRootAgent(agent)) void this.takeUp(agent.id)
-    })
-    this.ctx.on('agent/disposed', ({ agent }) => {
-      if (isRootAgent(agent)) void this.drop(agent.id)
-    })
-    for (const agent of this.ctx.agents.list()) if (isRootAgent(agent)) void this.takeUp(agent.id)
-    this.ctx.effect(
-      () => () => Promise.all([...this.controllers.keys()].map((sessionId) => this.drop(sessionId))),
-      'graph controllers',
-    )
+    this.ctx.on('agent/created', ({ agent }) => void this.takeUp(agent))
+    for (const agent of this.ctx.agents.list()) void this.takeUp(agent)
+    this.ctx.effect(() => () => this.close(), 'graph controllers')
   }
 
   /** The controller of a live root, made if need be; `undefined` for anything else. */
   forSession(sessionId: string): DrivingAgentGraphController | undefined {
-    const known = this.controllers.get(sessionId)
-    if (known !== undefined) return known
+    const known = this.served.get(sessionId)
+    if (known !== undefined) return known.controller
     const agent = this.ctx.agents.get(SessionId(sessionId))
-    if (agent === undefined || !isRootAgent(agent)) return undefined
-    const controller = this.makeController(sessionId)
-    this.controllers.set(sessionId, controller)
-    return controller
+    if (agent === undefined || this.closed || !isRootAgent(agent)) return undefined
+    return this.serve(agent)
   }
 
   /** The controller of a root that already has one. */
   known(sessionId: string): DrivingAgentGraphController | undefined {
-    return this.controllers.get(sessionId)
+    return this.served.get(sessionId)?.controller
+  }
+
+  private serve(root: Agent): DrivingAgentGraphController {
+    const controller = this.makeController(root.id)
+    // In the root's own scope: the root's operators are disposed together with it.
+    const leave = root.ctx.effect(() => () => this.drop(root.id), 'agent graph controller')
+    this.served.set(root.id, { controller, leave })
+    return controller
   }
 
   private makeController(rootSessionId: string): DrivingAgentGraphController {
-    const { config, ctx, loop, operators, store } = this
-    const log = ctx.logger('dsh-graph-host')
+    const { config, ctx, log, loop, operators, store } = this
     return createAgentGraphController({
       store,
       rootSessionId,
       observeGraph: ({ graphId, seq, revision }) =>
-        ctx.emit('graph/change', { graphId, rootSessionId, seq, revision }),
+        announceGraphChange(ctx, { graphId, rootSessionId, seq, revision }),
       options: {
         executor: createExecutor({ loop, operators, timeoutMs: config.operatorTimeoutMs }),
-        wakes: createWakeSender(ctx, loop, rootSessionId),
+        wakes: createWakeSender({ ctx, loop, rootSessionId }),
         maxNewActivations: config.maxNewActivations,
         wakeDelayMs: config.wakeDelayMs,
         catalog: () => catalogOf(config),
-        onError: (error, doing) => log.warn(`${doing}:`, error),
+        onError: (error, doing) => void log.warn('%s', `${doing}: ${textOfError(error)}`),
       },
     })
   }
 
-  private async takeUp(sessionId: string): Promise<void> {
+  private async takeUp(agent: Agent): Promise<void> {
+    if (!isRootAgent(agent)) return
     try {
-      if ((await this.store.currentEpoch(sessionId)) !== undefined)
-        await this.forSession(sessionId)?.recover()
+      if ((await this.store.currentEpoch(agent.id)) !== undefined) await this.forSession(agent.id)?.recover()
     } catch (error) {
-      this.ctx.logger('dsh-graph-host').warn(`graphs of ${sessionId} could not be taken up:`, error)
+      if (this.closed) return
+      this.log.warn('%s', `graphs of ${agent.id} could not be taken up: ${textOfError(error)}`)
     }
   }
 
   private async drop(sessionId: string): Promise<void> {
-    const controller = this.controllers.get(sessionId)
-    this.controllers.delete(sessionId)
-    this.operators.forgetRoot(sessionId)
-    await controller?.dispose()
+    const root = this.served.get(sessionId)
+    this.served.delete(sessionId)
+    await root?.controller.dispose()
+    await this.operators.forgetRoot(sessionId)
+  }
+
+  private async close(): Promise<void> {
+    this.closed = true
+    await Promise.all([...this.served.values()].map(({ leave }) => leave()))
   }
 }
