@@ -45,6 +45,23 @@ export class CallScope {
     this.controller.abort(reason)
   }
 
+  /**
+   * Waits for something that need not heed the signal. Nothing of ours stays on the signal.
+   *
+   * @throws the reason of the abort, as soon as there is one; what becomes of the promise is then of no interest.
+   */
+  async race<T>(promise: Promise<T>): Promise<T> {
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const onAbort = (): void => reject(this.signal.reason)
+    if (this.signal.aborted) onAbort()
+    else this.signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await Promise.race([promise, aborted])
+    } finally {
+      this.signal.removeEventListener('abort', onAbort)
+    }
+  }
+
   /** Throws the reason of the abort, if there was one. */
   check(): void {
     if (this.signal.aborted) throw this.signal.reason

@@ -1,19 +1,22 @@
 /**
- * One graph that can be called: arguments, `validate`, one `invoke`, result. This is the whole
- * contract of a call, the same for tool calls, routed calls and plain conversions; how a caller got
- * here, and what becomes of the value, is not its matter.
+ * One graph that can be called: arguments, `validate`, a run that may stop to ask and go on, result.
+ * This is the whole contract of a call, the same for tool calls, routed calls and plain conversions; how
+ * a caller got here, and what becomes of the value, is not its matter.
  */
-import type { JsonValue } from '@deepseek-ai/dsh-tools'
+import { ToolArgsError, type JsonValue } from '@deepseek-ai/dsh-tools'
+import { CallRun } from './call-run.ts'
 import { CallScope, type RunningCalls } from './call-scope.ts'
+import { agentServices, type CallServices } from './call-services.ts'
+import { CallThread } from './call-thread.ts'
 import { copyJson } from './copy-json.ts'
-import { GraphResultError, GraphThreadError, GraphValidationError, messageOf } from './errors.ts'
+import { GraphValidationError, messageOf } from './errors.ts'
 import type { GraphSource } from './graph-source.ts'
-import { interruptedError, interruptsOf } from './interrupts.ts'
-import { runIsolated } from './isolation.ts'
-import { findLossy, type LossyValue } from './lossless.ts'
+import { inputViolations } from './input-check.ts'
+import { inputSchemaOf, type InputSchema } from './input-schema.ts'
+import { resultOf } from './outcome.ts'
 import { graphInput, violationsOf, type GraphParameters } from './parameters.ts'
 import type { CheckedSettings } from './settings.ts'
-import type { GraphCall, GraphInvocable, GraphThreadContext, GraphValidationContext } from './types.ts'
+import type { GraphCall, GraphCallContext, GraphLike, GraphValidationContext } from './types.ts'
 
 export interface CallableParts {
   readonly name: string
@@ -22,18 +25,25 @@ export interface CallableParts {
   readonly settings: CheckedSettings
   /** Where a mount keeps its running calls; absent for a plain conversion. */
   readonly calls?: RunningCalls
+  /** What calls may use of the host; by default what the calling agent reaches. */
+  readonly services?: CallServices
 }
 
 export class GraphCallable {
   private readonly parts: CallableParts
+  private schema: { readonly of: InputSchema | undefined } | undefined
 
   constructor(parts: CallableParts) {
     this.parts = parts
   }
 
-  /** Violations of the argument schema. */
+  /** Violations of the argument schema, and of the graph's own as far as it is known and answers at once. */
   check(args: unknown): readonly string[] {
-    return violationsOf(this.parts.parameters, args)
+    const { parameters, source, settings } = this.parts
+    const violations = violationsOf(parameters, args)
+    if (violations.length > 0 || source.known === undefined) return violations
+    const own = this.ownViolations(source.known, graphInput(parameters, args, settings.applyDefaults))
+    return own instanceof Promise ? [] : own
   }
 
   /** Runs the graph once; see `GraphEntry.run`. */
@@ -49,18 +59,46 @@ export class GraphCallable {
   }
 
   private async runIn(scope: CallScope, args: unknown, call: GraphCall): Promise<JsonValue> {
-    const { source, parameters, settings } = this.parts
+    const { name, source, parameters, settings } = this.parts
     scope.check()
     const input = graphInput(parameters, args, settings.applyDefaults)
+    await this.checkInput(scope, input)
     await this.validate(scope, input, call)
     const graph = await source.ready()
     scope.check()
-    return this.result(await this.invoke(scope, graph, input, this.config(graph, input, call)))
+    const context = this.callContext(call)
+    const thread = new CallThread({ name, settings, graph, input, context })
+    const services = this.parts.services ?? agentServices(call.agent)
+    const run = new CallRun({ name, settings, graph, thread, scope, call, services })
+    return await resultOf(name, await run.toEnd(input), settings, context)
   }
 
-  private context(call: GraphCall): GraphValidationContext {
+  private ownViolations(graph: GraphLike, input: unknown): ReturnType<typeof inputViolations> {
+    this.schema ??= { of: inputSchemaOf(graph) }
+    const { of } = this.schema
+    return of === undefined ? [] : inputViolations(of, input, this.parts.parameters.inputAt ?? '')
+  }
+
+  /** @throws {ToolArgsError} input that the author's own schema of the graph refuses. */
+  private async checkInput(scope: CallScope, input: unknown): Promise<void> {
+    const loaded = this.parts.source.load()
+    const graph = loaded instanceof Promise ? await loaded : loaded
+    scope.check()
+    const violations = this.ownViolations(graph, input)
+    const found = violations instanceof Promise ? await violations : violations
+    scope.check()
+    if (found.length > 0) throw new ToolArgsError([...found])
+  }
+
+  private validationContext(call: GraphCall): GraphValidationContext {
     const tool = this.parts.name
     return call.request === undefined ? { tool } : { tool, request: call.request }
+  }
+
+  private callContext(call: GraphCall): GraphCallContext {
+    const { agent } = call
+    const who = agent === undefined ? {} : { agent, sessionId: String(agent.id) }
+    return { ...this.validationContext(call), ...who }
   }
 
   private async validate(scope: CallScope, input: unknown, call: GraphCall): Promise<void> {
@@ -68,7 +106,7 @@ export class GraphCallable {
     if (settings.validate === undefined) return
     let verdict: unknown
     try {
-      verdict = await settings.validate(copyJson(input), this.context(call))
+      verdict = await settings.validate(copyJson(input), this.validationContext(call))
     } catch (error) {
       scope.check()
       throw new GraphValidationError(name, messageOf(error), { cause: error })
@@ -77,94 +115,4 @@ export class GraphCallable {
     if (verdict === false || verdict === '') throw new GraphValidationError(name, undefined)
     if (typeof verdict === 'string') throw new GraphValidationError(name, verdict)
   }
-
-  /** Config of one `invoke`, without the signal. Keys that nobody set are absent: LangGraph takes an undefined one as a value. */
-  private config(graph: GraphInvocable, input: unknown, call: GraphCall): object {
-    const { settings } = this.parts
-    const threadId = this.threadId(input, call)
-    const configurable = {
-      ...settings.configurable,
-      ...(threadId === undefined ? {} : { thread_id: threadId }),
-    }
-    if (!Object.hasOwn(configurable, 'thread_id')) this.refuseUnthreaded(graph)
-    return {
-      ...(Object.keys(configurable).length === 0 ? {} : { configurable }),
-      ...(settings.recursionLimit === undefined ? {} : { recursionLimit: settings.recursionLimit }),
-    }
-  }
-
-  private threadId(input: unknown, call: GraphCall): string | undefined {
-    const { name, settings } = this.parts
-    if (typeof settings.threadId !== 'function') return settings.threadId
-    const agent = call.agent
-    const context: GraphThreadContext = {
-      ...this.context(call),
-      ...(agent === undefined ? {} : { agent, sessionId: String(agent.id) }),
-    }
-    let threadId: unknown
-    try {
-      threadId = settings.threadId(copyJson(input), context)
-    } catch (error) {
-      throw new GraphThreadError(name, `threadId of graph "${name}" threw: ${messageOf(error)}`, {
-        cause: error,
-      })
-    }
-    if (threadId === undefined || (typeof threadId === 'string' && threadId !== '')) return threadId
-    throw new GraphThreadError(
-      name,
-      `threadId of graph "${name}" must return a non-empty string or undefined`,
-    )
-  }
-
-  /** LangGraph finds a missing thread only after nodes ran. */
-  private refuseUnthreaded(graph: GraphInvocable): void {
-    if (this.parts.settings.inherit || !keepsCheckpoints(graph)) return
-    const { name } = this.parts
-    throw new GraphThreadError(
-      name,
-      `graph "${name}" has a checkpointer but the call has no thread; give its definition a threadId`,
-    )
-  }
-
-  private async invoke(
-    scope: CallScope,
-    graph: GraphInvocable,
-    input: unknown,
-    config: object,
-  ): Promise<unknown> {
-    const call = (): Promise<unknown> => graph.invoke(input, { ...config, signal: scope.signal })
-    try {
-      const state = await (this.parts.settings.inherit ? call() : runIsolated(call))
-      // A graph that ignores its signal may still come to an end; what it brings is too late.
-      scope.check()
-      return state
-    } catch (error) {
-      throw scope.failure(error)
-    }
-  }
-
-  private result(state: unknown): JsonValue {
-    const { name, settings } = this.parts
-    const interrupts = interruptsOf(state)
-    if (interrupts !== undefined) throw interruptedError(name, interrupts)
-    const { omitUndefined } = settings
-    const lossy = findLossy(state, { omitUndefined })
-    if (lossy !== undefined) throw new GraphResultError(name, lossy, cureOf(lossy))
-    return (omitUndefined ? copyJson(state, { omitUndefined }) : state) as JsonValue
-  }
-}
-
-function cureOf(lossy: LossyValue): string {
-  if (lossy.kind !== 'undefined') return 'convert it to plain JSON before the graph ends'
-  if (lossy.path === 'result') return 'end with a value, null if there is none'
-  return 'return null, drop the key, or set undefinedValues to "omit"'
-}
-
-/** Whether a LangGraph graph writes checkpoints and no thread was bound to it with `withConfig`. */
-function keepsCheckpoints(graph: GraphInvocable): boolean {
-  if (Reflect.get(graph, 'lg_is_pregel') !== true) return false
-  const checkpointer: unknown = Reflect.get(graph, 'checkpointer')
-  if (typeof checkpointer !== 'object' || checkpointer === null) return false
-  const config = Reflect.get(graph, 'config') as { configurable?: Record<string, unknown> } | undefined
-  return config?.configurable?.['thread_id'] === undefined
 }

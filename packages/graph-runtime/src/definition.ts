@@ -18,6 +18,7 @@ interface Checked {
   readonly named: NamedGraph
   readonly asTool: boolean
   readonly asGraphTool: boolean
+  readonly asOperator: boolean
   readonly replace: boolean
 }
 
@@ -35,7 +36,11 @@ function check(options: GraphDefinitionOptions): Checked {
   const flags = {
     asTool: flag(options, 'asTool', false, problems),
     asGraphTool: flag(options, 'asGraphTool', true, problems),
+    asOperator: flag(options, 'asOperator', false, problems),
     replace: flag(options, 'replace', false, problems),
+  }
+  if (flags.asOperator && !flags.asGraphTool) {
+    problems.push('asOperator needs asGraphTool: agent graphs look their operators up in ctx.graphTools')
   }
   if (problems.length > 0)
     throw new GraphDefinitionError(typeof name === 'string' ? name : undefined, problems)
@@ -48,9 +53,9 @@ function assemble<D extends object>(
   origin: Site,
   extra: D,
 ): GraphDefinition & D {
-  const { named, asTool, asGraphTool, replace } = checked
+  const { named, asTool, asGraphTool, asOperator, replace } = checked
   const { replace: _, ...visible } = options
-  const definition: GraphDefinition & D = { ...visible, asTool, asGraphTool, ...extra }
+  const definition: GraphDefinition & D = { ...visible, asTool, asGraphTool, asOperator, ...extra }
   Object.freeze(withRecord(definition, { named, problem: undefined, replace, origin }))
   return definition
 }
@@ -76,6 +81,7 @@ function invalidDefinition(
     build,
     asTool: false,
     asGraphTool: false,
+    asOperator: false,
     dispose,
   }
   return Object.freeze(withRecord(definition, { named: undefined, problem, replace: false, origin }))

@@ -11,7 +11,7 @@ const LISTED = 24
 const ROOT_STATE = '__root__'
 
 /** LangGraph's own bookkeeping: `__start__`, `__pregel_tasks`, `__error_handler__x`, `branch:to:x`, `join:a:b`. */
-function isInternal(name: string): boolean {
+export function isInternal(name: string): boolean {
   return name.startsWith('__') || name.startsWith('branch:') || name.startsWith('join:')
 }
 

@@ -15,12 +15,18 @@ export type GraphErrorCode =
   | 'GRAPH_TIMEOUT'
   /** The graph waits for an answer and has not finished. */
   | 'GRAPH_INTERRUPTED'
-  /** The final state is not lossless JSON. */
+  /** The final state is not lossless JSON, or not what the result is to be made from. */
   | 'GRAPH_RESULT'
+  /** The result breaks the author's `outputSchema`. */
+  | 'GRAPH_OUTPUT'
   /** The graph was unmounted while the call ran, or before it began. */
   | 'GRAPH_UNMOUNTED'
   /** A service that the mount needs is missing. */
   | 'GRAPH_UNAVAILABLE'
+  /** The model made no acceptable choice. */
+  | 'GRAPH_ROUTING'
+  /** A router is set up or asked wrongly. */
+  | 'GRAPH_ROUTING_CONFIG'
 
 /** Base class; route on `code`. */
 export class GraphError extends HarnessError {
@@ -91,14 +97,21 @@ export interface GraphInterrupt {
   readonly id?: string
   /** The payload as JSON, or its text when it is no JSON. */
   readonly value: unknown
+  /** JSON schema of the answer, if the graph gave one. */
+  readonly responseSchema?: unknown
 }
 
 /** The graph stopped at an interrupt or a breakpoint; its state so far is no result. */
 export class GraphInterruptedError extends GraphError {
   readonly interrupts: readonly GraphInterrupt[]
 
-  constructor(graph: string, message: string, interrupts: readonly GraphInterrupt[]) {
-    super('GRAPH_INTERRUPTED', graph, message)
+  constructor(
+    graph: string,
+    message: string,
+    interrupts: readonly GraphInterrupt[],
+    options?: ErrorOptions,
+  ) {
+    super('GRAPH_INTERRUPTED', graph, message, options)
     this.interrupts = interrupts
   }
 }
@@ -116,6 +129,20 @@ export class GraphResultError extends GraphError {
     )
     this.path = lossy.path
     this.kind = lossy.kind
+  }
+}
+
+/** The result breaks the author's `outputSchema`; `violations` lists where. */
+export class GraphOutputError extends GraphError {
+  readonly violations: readonly string[]
+
+  constructor(graph: string, violations: readonly string[]) {
+    super(
+      'GRAPH_OUTPUT',
+      graph,
+      `graph "${graph}" ended with a result that its outputSchema does not allow: ${violations.join('; ')}; correct the graph or the schema`,
+    )
+    this.violations = violations
   }
 }
 

@@ -62,19 +62,45 @@ export class GraphSource {
   }
 
   /**
-   * The runnable graph. Concurrent callers share one attempt and its failure.
+   * The graph as the factory gave it. Callers that wait for an async factory share its run and its failure.
+   *
+   * @throws what the factory threw, unchanged; {@link GraphDefinitionError} when it gave no graph.
+   */
+  load(): GraphLike | Promise<GraphLike> {
+    return this.built ?? this.take()
+  }
+
+  /** Resolves when an async factory that runs has ended, however it did. Starts nothing. */
+  async settled(): Promise<void> {
+    await this.building?.catch(() => undefined)
+  }
+
+  /** The uncompiled graph if the factory has run already. */
+  get known(): GraphLike | undefined {
+    return this.built
+  }
+
+  /**
+   * The runnable graph, at once wherever nothing is async, so that calls keep their order. Concurrent
+   * callers share one attempt and its failure.
    *
    * @throws what the factory or `compile` threw, unchanged; {@link GraphDefinitionError} when they
    *   gave no graph.
    */
   ready(): GraphInvocable | Promise<GraphInvocable> {
     if (this.compiled !== undefined) return this.compiled
-    this.compiling ??= this.compileOnce().finally(() => (this.compiling = undefined))
-    return this.compiling
+    if (this.compiling !== undefined) return this.compiling
+    try {
+      const graph = this.load()
+      if (!(graph instanceof Promise)) return this.compile(graph)
+      this.compiling = graph.then((built) => this.compile(built))
+    } catch (error) {
+      this.compiling = Promise.reject(error)
+    }
+    return (this.compiling = this.compiling.finally(() => (this.compiling = undefined)))
   }
 
-  private async compileOnce(): Promise<GraphInvocable> {
-    const graph = this.built ?? (await this.take())
+  private compile(graph: GraphLike): GraphInvocable {
     const compiled: unknown = isInvocable(graph) ? graph : graph.compile()
     if (!isInvocable(compiled)) throw this.notAGraph('compile()', compiled)
     return (this.compiled = compiled)

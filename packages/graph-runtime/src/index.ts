@@ -7,6 +7,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import z from '@deepseek-ai/schemastery'
 import { mountOnce } from '@dsh-graph/plugin-mount'
 import { autoMount } from './auto-mount.ts'
+import { registerCommand } from './command.ts'
 import { GraphTools } from './registry.ts'
 
 export { createGraphDefinition, defineGraph } from './definition.ts'
@@ -15,6 +16,7 @@ export {
   GraphDuplicateError,
   GraphError,
   GraphInterruptedError,
+  GraphOutputError,
   GraphResultError,
   GraphThreadError,
   GraphTimeoutError,
@@ -23,21 +25,49 @@ export {
   type GraphErrorCode,
   type GraphInterrupt,
 } from './errors.ts'
+export type {
+  GraphToolsExecution,
+  GraphToolsOutcome,
+  GraphToolsPostDecision,
+  GraphToolsPreDecision,
+} from './events.ts'
+export type { GraphEdgeView, GraphNodeView, GraphPicture } from './picture.ts'
+export type { GraphProgress } from './progress.ts'
 export type { GraphTools } from './registry.ts'
+export { GraphRoutingAgent } from './router.ts'
+export {
+  GraphRoutingConfigError,
+  GraphRoutingError,
+  GraphRoutingModelError,
+  type GraphRoutingTrace,
+} from './routing-errors.ts'
+export type {
+  GraphRoutingAttempt,
+  GraphRoutingConfig,
+  GraphRoutingFilter,
+  GraphRoutingHistory,
+  GraphRoutingOutcome,
+  GraphRoutingRejection,
+  GraphRoutingRepair,
+  GraphRoutingRequest,
+} from './routing-types.ts'
 export { createGraphTool } from './tool.ts'
 export type {
   CallingAgent,
   GraphBuilder,
   GraphCall,
+  GraphCallContext,
   GraphDefinition,
   GraphDefinitionOptions,
   GraphEntry,
   GraphInvocable,
   GraphLike,
+  GraphOutput,
+  GraphParameterPick,
+  GraphParametersOption,
   GraphSettings,
   GraphShape,
   GraphStateKey,
-  GraphThreadContext,
   GraphThreadId,
   GraphToolOptions,
   GraphValidate,
@@ -65,5 +95,6 @@ export function apply(ctx: Context): Promise<void> {
     const graphs = new GraphTools(live)
     live.provide('graphTools', graphs)
     live.effect(() => autoMount(live, graphs), 'graphTools: published definitions')
+    registerCommand(live, graphs)
   })
 }

@@ -1,14 +1,15 @@
 /**
- * Tells an interrupted graph from a finished one. LangGraph resolves either way; an interrupted state
- * carries `__interrupt__`, a list of questions that is empty at a static breakpoint. Answering them is
- * not this file's matter.
+ * Tells an interrupted graph from a finished one, and why it could not go on. LangGraph resolves either
+ * way; an interrupted state carries `__interrupt__`, a list of questions that is empty at a static
+ * breakpoint. Asking somebody is not this file's matter.
  */
 import { GraphInterruptedError, type GraphInterrupt } from './errors.ts'
 import { findLossy } from './lossless.ts'
 
-const MARK = '__interrupt__'
+/** Key of the state under which LangGraph lists what it stopped at. */
+export const INTERRUPTS = '__interrupt__'
 
-/** Longest text of the questions in the message. */
+/** Longest text of the questions in a message. */
 const SHOWN_CHARS = 2000
 
 function jsonOrText(value: unknown): unknown {
@@ -20,17 +21,30 @@ function jsonOrText(value: unknown): unknown {
   }
 }
 
+/** A schema as plain JSON: zod hangs more on it than JSON shows. */
+function plainSchema(schema: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(schema)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
 function interruptOf(raw: unknown): GraphInterrupt {
-  if (typeof raw !== 'object' || raw === null) return { value: jsonOrText(raw) }
+  if (typeof raw !== 'object' || raw === null) return Object.freeze({ value: jsonOrText(raw) })
   const id: unknown = Reflect.get(raw, 'id')
-  const value = jsonOrText(Reflect.get(raw, 'value'))
-  return Object.freeze(typeof id === 'string' ? { id, value } : { value })
+  const schema = plainSchema(Reflect.get(raw, 'response_schema'))
+  return Object.freeze({
+    ...(typeof id === 'string' ? { id } : {}),
+    value: jsonOrText(Reflect.get(raw, 'value')),
+    ...(schema === undefined ? {} : { responseSchema: schema }),
+  })
 }
 
 /** The questions a state stopped at, an empty list for a breakpoint, `undefined` for a finished state. */
 export function interruptsOf(state: unknown): readonly GraphInterrupt[] | undefined {
-  if (typeof state !== 'object' || state === null || !Object.hasOwn(state, MARK)) return undefined
-  const raw: unknown = Reflect.get(state, MARK)
+  if (typeof state !== 'object' || state === null || !Object.hasOwn(state, INTERRUPTS)) return undefined
+  const raw: unknown = Reflect.get(state, INTERRUPTS)
   return Array.isArray(raw) ? Object.freeze(raw.map(interruptOf)) : undefined
 }
 
@@ -41,14 +55,46 @@ function shown(interrupts: readonly GraphInterrupt[]): string {
   return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text
 }
 
-/** The error for a graph that stopped before its end. */
-export function interruptedError(
+/** The error for a graph that stopped at a breakpoint. */
+export function breakpointError(graph: string): GraphInterruptedError {
+  return new GraphInterruptedError(
+    graph,
+    `graph "${graph}" stopped at a breakpoint and did not finish; compile it without interruptBefore and interruptAfter`,
+    [],
+  )
+}
+
+/**
+ * The error for a graph that asked and got no answer.
+ *
+ * @param missing what kept it from an answer, and what to do about it; a clause.
+ */
+export function unansweredError(
   graph: string,
   interrupts: readonly GraphInterrupt[],
+  missing: string,
+  cause?: unknown,
 ): GraphInterruptedError {
-  const message =
-    interrupts.length === 0
-      ? `graph "${graph}" stopped at a breakpoint and did not finish; compile it without interruptBefore and interruptAfter`
-      : `graph "${graph}" stopped to ask and did not finish: ${shown(interrupts)}; let its parameters carry the answer, or remove the interrupt`
-  return new GraphInterruptedError(graph, message, interrupts)
+  return new GraphInterruptedError(
+    graph,
+    `graph "${graph}" stopped to ask and did not finish: ${shown(interrupts)}; ${missing}`,
+    interrupts,
+    cause === undefined ? undefined : { cause },
+  )
+}
+
+/**
+ * Names the cure when a graph asked without a checkpointer: LangGraph then throws out of the node.
+ *
+ * @returns `undefined` for any other failure.
+ */
+export function uncheckpointedError(graph: string, failure: unknown): GraphInterruptedError | undefined {
+  if (typeof failure !== 'object' || failure === null) return undefined
+  if (Reflect.get(failure, 'lc_error_code') !== 'MISSING_CHECKPOINTER') return undefined
+  return new GraphInterruptedError(
+    graph,
+    `graph "${graph}" stopped to ask and did not finish: No checkpointer set; compile it with a checkpointer and give its definition a threadId or ephemeralThread`,
+    [],
+    { cause: failure },
+  )
 }

@@ -20,6 +20,19 @@ export interface GraphParameters {
   readonly schema: ParameterJsonSchema
   /** Graph input out of checked, copied arguments. */
   readonly toInput: (args: Record<string, unknown>) => unknown
+  /** Name of the one argument that is the input; absent where all arguments together are. */
+  readonly inputAt?: string
+}
+
+/** Some providers refuse an object schema without `properties`, however deep it is. */
+function withProperties(root: ParameterJsonSchema): ParameterJsonSchema {
+  const open: JsonSchemaNode[] = [root]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.type === 'object') node.properties ??= {}
+    open.push(...Object.values(node.properties ?? {}), ...(node.oneOf ?? []))
+    if (node.items !== undefined) open.push(node.items)
+  }
+  return root
 }
 
 /**
@@ -28,7 +41,7 @@ export interface GraphParameters {
  * @throws {JsonSchemaError} a declaration outside DSH's subset.
  */
 export function declaredParameters(spec: ParameterSchemaSpec): GraphParameters {
-  return { schema: parameterSchemaSpecToJsonSchema(spec), toInput: (args) => args }
+  return { schema: withProperties(parameterSchemaSpecToJsonSchema(spec)), toInput: (args) => args }
 }
 
 /** The single parameter of a graph without a declaration. */
@@ -37,6 +50,7 @@ export function inputParameter(shape: GraphShape | undefined): GraphParameters {
   return {
     schema: parameterSchemaSpecToJsonSchema({ input: { type: 'json', required: true, description } }),
     toInput: (args) => args['input'],
+    inputAt: 'input',
   }
 }
 

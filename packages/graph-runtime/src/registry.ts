@@ -9,11 +9,14 @@ import { Context } from '@deepseek-ai/cordis'
 import { scopeOf, type ScopeKey } from '@deepseek-ai/dsh-scope'
 import type { ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { RunningCalls } from './call-scope.ts'
+import { servicesOf } from './call-services.ts'
 import { recordOf, type NamedGraph } from './definition-record.ts'
 import { GraphDefinitionError, GraphDuplicateError, GraphError, messageOf } from './errors.ts'
 import { GraphLayers } from './graph-layers.ts'
-import { isBuilder, isInvocable } from './graph-source.ts'
-import { createGraphTool, nameGraph, prepareGraph, type PreparedGraph } from './tool.ts'
+import { isBuilder, isInvocable, type GraphSource } from './graph-source.ts'
+import { mountRemarks } from './mount-remarks.ts'
+import { pictureOf, type GraphPicture } from './picture.ts'
+import { createGraphTool, nameGraph, prepareGraph } from './tool.ts'
 import type { GraphDefinition, GraphEntry, GraphLike, GraphToolOptions } from './types.ts'
 
 /** What a mount enters. */
@@ -23,6 +26,14 @@ interface Registration {
   readonly definition?: GraphDefinition
   readonly asTool: boolean
   readonly listed: boolean
+}
+
+/** Where the graph of each entry comes from. */
+const sources = new WeakMap<GraphEntry, GraphSource>()
+
+/** Where the graph of an entry comes from. */
+export function sourceOf(entry: GraphEntry): GraphSource | undefined {
+  return sources.get(entry)
 }
 
 export class GraphTools {
@@ -95,6 +106,18 @@ export class GraphTools {
   }
 
   /**
+   * The structure of a graph, with a drawing. Nothing is compiled; a graph whose structure had not to be
+   * read so far is built for it.
+   *
+   * @returns `undefined` for a name that `scope` does not see.
+   */
+  describe(name: string, scope?: ScopeKey): GraphPicture | undefined {
+    const entry = this.get(name, scope)
+    const source = entry && sources.get(entry)
+    return entry && source && pictureOf(entry.name, entry.description, source)
+  }
+
+  /**
    * Takes a graph off this registry; its tool, if it has one, stays. Idempotent.
    *
    * @param graph a name in the layer of `scope`, or an entry, which takes off that registration only
@@ -112,7 +135,7 @@ export class GraphTools {
     // Before the author's factory runs.
     if (listed) this.layers.refuseTaken(named.name, scopeOf(ctx))
     const calls = new RunningCalls(named.name)
-    const prepared = prepareGraph(named, calls)
+    const prepared = prepareGraph(named, { calls, services: servicesOf(ctx) })
     const entry: GraphEntry = Object.freeze({
       name: named.name,
       description: prepared.tool.description,
@@ -120,12 +143,16 @@ export class GraphTools {
       tool: Object.freeze(prepared.tool),
       ...(definition === undefined ? {} : { definition }),
       ...(prepared.shape === undefined ? {} : { shape: prepared.shape }),
+      asOperator: definition?.asOperator === true,
       check: (args: unknown) => prepared.callable.check(args),
       run: (args: unknown, call) => prepared.callable.run(args, call),
       dispose: async () => leave(),
     } satisfies GraphEntry)
     const leave = ctx.effect(() => this.hold(entry, calls, registration), `graphTools: ${named.name}`)
-    this.warn(registration, prepared)
+    sources.set(entry, named.source)
+    for (const { level, text } of mountRemarks(named, prepared, registration)) {
+      this.log.logger('graph-runtime')[level]('%s', text)
+    }
     return entry
   }
 
@@ -148,26 +175,6 @@ export class GraphTools {
       this.layers.remove(entry)
       removeTool?.()
       return calls.close()
-    }
-  }
-
-  private warn({ named, asTool, listed }: Registration, prepared: PreparedGraph): void {
-    const { name, settings } = named
-    const log = this.log.logger('graph-runtime')
-    if (prepared.failure !== undefined) {
-      log.warn(
-        '%s',
-        `graph "${name}": build failed, a call will try again: ${messageOf(prepared.failure.error)}`,
-      )
-    }
-    if (asTool && settings.parameters === undefined) {
-      log.warn(
-        '%s',
-        `graph "${name}" is a tool without declared parameters: the model sees one opaque "input"`,
-      )
-    }
-    if (!asTool && !listed) {
-      log.warn('%s', `graph "${name}" can be reached by nobody: asTool and asGraphTool are both false`)
     }
   }
 }

@@ -3,16 +3,20 @@
  * author left open is read off the graph, which runs the factory but never `compile`.
  */
 import type { ParameterJsonSchema, ToolDefinition } from '@deepseek-ai/dsh-tools'
+import { callCard } from './call-card.ts'
 import { GraphCallable } from './callable.ts'
 import type { RunningCalls } from './call-scope.ts'
+import type { CallServices } from './call-services.ts'
 import { recordOf, type NamedGraph } from './definition-record.ts'
+import { deriveParameters, type Derived } from './derived-parameters.ts'
 import { describeGraph, ownDescription, ownName, shapeOf } from './describe.ts'
 import { GraphDefinitionError } from './errors.ts'
 import { GraphSource, isBuilder, isInvocable } from './graph-source.ts'
+import { inputSchemaOf } from './input-schema.ts'
 import { nameProblem } from './names.ts'
-import { inputParameter } from './parameters.ts'
-import { prettyJson } from './pretty-json.ts'
-import { checkSettings } from './settings.ts'
+import { inputParameter, type GraphParameters } from './parameters.ts'
+import { resultText } from './result-text.ts'
+import { checkSettings, type CheckedSettings } from './settings.ts'
 import type { GraphDefinition, GraphLike, GraphShape, GraphToolOptions } from './types.ts'
 
 /** A graph ready to be offered. */
@@ -21,42 +25,76 @@ export interface PreparedGraph {
   readonly parameters: ParameterJsonSchema
   readonly callable: GraphCallable
   readonly shape: GraphShape | undefined
+  /** What came of deriving parameters, where the author declared none. */
+  readonly derived: Derived | undefined
   /** What the factory threw while the graph's structure was to be read. */
   readonly failure: { readonly error: unknown } | undefined
 }
 
-/** Finishes the declaration from the graph itself, where that is needed, and makes the tool. */
-export function prepareGraph(named: NamedGraph, calls?: RunningCalls): PreparedGraph {
-  const { name, source, settings } = named
-  const open = settings.description === undefined || settings.parameters === undefined
-  const peeked = open ? source.peek() : undefined
-  const graph = peeked?.kind === 'graph' ? peeked.graph : undefined
-  const shape = graph === undefined ? undefined : shapeOf(graph)
-  const ownText = graph === undefined ? undefined : ownDescription(graph)
-  const description = settings.description ?? ownText ?? describeGraph(name, shape)
-  const parameters = settings.parameters ?? inputParameter(shape)
-  const callable = new GraphCallable({
-    name,
-    source,
-    parameters,
-    settings,
-    ...(calls === undefined ? {} : { calls }),
-  })
-  const tool: ToolDefinition = {
+/** What a mount gives its calls. */
+export interface MountParts {
+  readonly calls?: RunningCalls
+  readonly services?: CallServices
+}
+
+/** What is read off the graph where the author left something open. */
+interface Reading {
+  readonly description: string
+  readonly parameters: GraphParameters
+  readonly shape: GraphShape | undefined
+  readonly derived: Derived | undefined
+  readonly failure: PreparedGraph['failure']
+}
+
+function read({ name, source, settings }: NamedGraph): Reading {
+  const { description: ownText, parameters: declared } = settings
+  if (ownText !== undefined && declared !== undefined) {
+    return { description: ownText, parameters: declared, shape: undefined, derived: undefined, failure: undefined }
+  }
+  const peeked = source.peek()
+  const graph = peeked.kind === 'graph' ? peeked.graph : undefined
+  const shape = graph && shapeOf(graph)
+  const derived = declared ? undefined : deriveParameters(graph && inputSchemaOf(graph), settings.derive)
+  const found = derived?.kind === 'parameters' ? derived.parameters : undefined
+  return {
+    description: ownText ?? (graph && ownDescription(graph)) ?? describeGraph(name, shape),
+    parameters: declared ?? found ?? inputParameter(shape),
+    shape,
+    derived,
+    failure: peeked.kind === 'failed' ? { error: peeked.error } : undefined,
+  }
+}
+
+function toolOf(name: string, reading: Reading, settings: CheckedSettings, callable: GraphCallable): ToolDefinition {
+  const { description, parameters } = reading
+  return {
     name,
     description,
     parameters: { ...parameters.schema },
     output: {
-      schema: {},
-      render: (_args, value) => [{ type: 'text', text: prettyJson(value) }],
+      schema: settings.outputSchema ?? {},
+      render: (_args, value) => [{ type: 'text', text: resultText(value, settings.maxResultChars) }],
     },
     execute: (args, exec) =>
-      callable.run(args, { signal: exec.signal, ...(exec.agent === undefined ? {} : { agent: exec.agent }) }),
+      callable.run(args, {
+        signal: exec.signal,
+        callId: exec.callId,
+        ...(exec.agent === undefined ? {} : { agent: exec.agent }),
+      }),
+    presentCall: (args) => callCard(name, reading.shape, args),
     ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
     ...(settings.concurrencySafe ? { isConcurrencySafe: () => true } : {}),
   }
-  const failure = peeked?.kind === 'failed' ? { error: peeked.error } : undefined
-  return { tool, parameters: parameters.schema, callable, shape, failure }
+}
+
+/** Finishes the declaration from the graph itself, where that is needed, and makes the tool. */
+export function prepareGraph(named: NamedGraph, mount: MountParts = {}): PreparedGraph {
+  const { name, source, settings } = named
+  const reading = read(named)
+  const { parameters, shape, derived, failure } = reading
+  const callable = new GraphCallable({ name, source, parameters, settings, ...mount })
+  const tool = toolOf(name, reading, settings, callable)
+  return { tool, parameters: parameters.schema, callable, shape, derived, failure }
 }
 
 /**

@@ -9,6 +9,7 @@ import type {
   ParameterSchemaSpec,
   ToolDefinition,
   ToolExecution,
+  ValueSchemaSpec,
 } from '@deepseek-ai/dsh-tools'
 
 /** Anything that runs as a graph: a compiled LangGraph graph, an entrypoint, or an object of your own. */
@@ -46,8 +47,8 @@ export type GraphValidate = (
   context: GraphValidationContext,
 ) => GraphVerdict | Promise<GraphVerdict>
 
-/** What a `threadId` function is told besides the input. */
-export interface GraphThreadContext extends GraphValidationContext {
+/** What `threadId` and `output` functions are told besides the value. */
+export interface GraphCallContext extends GraphValidationContext {
   /** The calling agent, if there is one. */
   readonly agent?: CallingAgent
   /** Id of the calling agent's session. */
@@ -55,20 +56,44 @@ export interface GraphThreadContext extends GraphValidationContext {
 }
 
 /** A thread key, or a function that picks one per call; `undefined` runs without a thread. */
-export type GraphThreadId = string | ((input: unknown, context: GraphThreadContext) => string | undefined)
+export type GraphThreadId = string | ((input: unknown, context: GraphCallContext) => string | undefined)
+
+/** Makes the result out of the final state, which is passed as the graph left it. */
+export type GraphOutput = (state: unknown, context: GraphCallContext) => unknown
+
+/** Parameters derived from the graph's own schema, restricted to these keys. */
+export interface GraphParameterPick {
+  readonly pick: readonly string[]
+}
+
+/**
+ * Where the parameters come from: `'auto'` derives them from the graph's own zod or `StateSchema`
+ * input and falls back to one `input`, `'input'` is that one parameter, a spec is the author's own.
+ */
+export type GraphParametersOption = 'auto' | 'input' | GraphParameterPick | ParameterSchemaSpec
 
 /** How a graph is offered and run. Shared by definitions and by plain conversion. */
 export interface GraphSettings {
   /** Model-facing description. Default: the compiled graph's own, else one made from its structure. */
   readonly description?: string
-  /** Parameters as DSH declares them; the whole argument object is then the graph input. Default: one `input`. */
-  readonly parameters?: ParameterSchemaSpec
+  /** The tool's parameters. With anything but one `input` the whole argument object is the graph input. Default: `'auto'`. */
+  readonly parameters?: GraphParametersOption
   /** Judges the input before the graph runs. Default: everything passes. */
   readonly validate?: GraphValidate
   /** Forwarded as `thread_id`. Whether that gives the graph a memory is up to its own checkpointer. */
   readonly threadId?: GraphThreadId
+  /** Gives each call a thread of its own, deleted from the checkpointer afterwards. Default: `false`. */
+  readonly ephemeralThread?: boolean
+  /** `'thread'` lets calls on one thread wait for each other. Default: they overlap, and the last write wins. */
+  readonly serialize?: 'thread'
   /** Further `configurable` keys, forwarded as they are. */
   readonly configurable?: Readonly<Record<string, unknown>>
+  /** Forwarded as LangGraph's `context`, a plain object. */
+  readonly context?: Readonly<Record<string, unknown>>
+  /** Forwarded as LangGraph's `durability`: when checkpoints are written. */
+  readonly durability?: 'exit' | 'async' | 'sync'
+  /** Forwarded as LangGraph's `store`. */
+  readonly store?: object
   /** Cooperative time budget of one call in milliseconds; at expiry the graph's signal aborts. */
   readonly timeoutMs?: number
   /** Largest number of supersteps of one call. Default: the graph's own. */
@@ -77,6 +102,21 @@ export interface GraphSettings {
   readonly inherit?: boolean
   /** Fills declared `default` values into absent arguments. Default: `false`, as DSH does. */
   readonly applyDefaults?: boolean
+  /**
+   * Lets an aborted call end only when the nodes that run have ended. LangGraph is then asked to stop
+   * after them (`config.control.drainRequested`), and their `config.signal` does not abort. Default: `false`.
+   */
+  readonly drain?: boolean
+  /** Makes the result out of the final state. Default: the state. */
+  readonly output?: GraphOutput
+  /** Keeps only these keys of the final state. Not together with `output`. */
+  readonly resultKeys?: readonly string[]
+  /** The result's schema as DSH declares values; a result that breaks it is an error. Default: any JSON. */
+  readonly outputSchema?: ValueSchemaSpec
+  /** Longest result text the model sees, in characters; the rest is cut with a note. Default: no limit. */
+  readonly maxResultChars?: number
+  /** How often a call may ask a person before it gives up. Default: 20. */
+  readonly questionRounds?: number
   /** What to do with object properties of the result that are `undefined`. Default: `'reject'`. */
   readonly undefinedValues?: 'reject' | 'omit'
   /** Whether calls of this tool may overlap with sibling calls. Default: `false`. */
@@ -93,6 +133,8 @@ export interface GraphDefinitionOptions extends GraphSettings {
   readonly asTool?: boolean
   /** Lists the graph in `ctx.graphTools`. Default: `true`. */
   readonly asGraphTool?: boolean
+  /** Lets agent graphs run this graph as an operator; they look it up in `ctx.graphTools`. Default: `false`. */
+  readonly asOperator?: boolean
   /** Takes the place of an earlier published definition of the same name. Default: `false`. */
   readonly replace?: boolean
 }
@@ -108,6 +150,7 @@ export interface GraphDefinition extends GraphSettings {
   readonly build: () => GraphLike | Promise<GraphLike>
   readonly asTool: boolean
   readonly asGraphTool: boolean
+  readonly asOperator: boolean
 }
 
 /** A definition that mounts by itself wherever the plugin is live. */
@@ -141,6 +184,8 @@ export interface GraphCall {
   readonly request?: string
   /** The agent on whose behalf the call runs. */
   readonly agent?: CallingAgent
+  /** Id of the tool call, where there is one; progress events carry it. */
+  readonly callId?: string
 }
 
 /** A mounted or registered graph. Frozen. */
@@ -155,7 +200,12 @@ export interface GraphEntry {
   readonly definition?: GraphDefinition
   /** The graph's structure, as far as it had to be read. */
   readonly shape?: GraphShape
-  /** Violations of the argument schema, each with its path; empty means that a call would be accepted. */
+  /** Whether agent graphs may run it as an operator. */
+  readonly asOperator: boolean
+  /**
+   * Violations of the argument schema and of the graph's own, each with its path; empty means that a
+   * call would be accepted. What the graph's own schema checks asynchronously, `run` alone finds.
+   */
   check(args: unknown): readonly string[]
   /**
    * Runs the graph once, as a tool call does, without the `ctx.tools` pipeline.

@@ -38,7 +38,8 @@ describe('the description', () => {
       get: (target, key, receiver) => (seen.push(key), Reflect.get(target, key, receiver)),
     })
     createGraphTool(watched, { name: 'watched' })
-    expect(new Set(seen)).toEqual(new Set(['invoke', 'compile', 'then', 'nodes', 'channels', 'description']))
+    const structure = ['nodes', 'channels', 'builder', '_inputRuntimeDefinition', '_schemaRuntimeDefinition']
+    expect(new Set(seen)).toEqual(new Set(['invoke', 'compile', 'then', 'description', ...structure]))
   })
 
   it('leaves LangGraph’s own nodes and channels out (R131)', async () => {

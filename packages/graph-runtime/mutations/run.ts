@@ -1,0 +1,149 @@
+/**
+ * Shows that the tests notice faults. Each mutation of the lists beside this file is applied to a copy
+ * of the package, alone, and its spec must then have a failed test with the requirement in its title.
+ * The working tree is read and never written.
+ *
+ * `node packages/graph-runtime/mutations/run.ts [list …]` runs all lists, or the named ones (`routing`).
+ * Prints a line for each mutation; exit 1 when one was not noticed or does not fit the code any more.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import type { Mutation } from './mutation.ts'
+
+const own = resolve(import.meta.dirname, '..')
+const root = resolve(own, '../..')
+
+/** Where the package lies in the copy, as in the repository. */
+const PLACE = join('packages', basename(own))
+
+/** One list's mutations, under its name. */
+interface MutationList {
+  readonly name: string
+  readonly mutations: readonly Mutation[]
+}
+
+async function loadLists(wanted: readonly string[]): Promise<MutationList[]> {
+  const names = readdirSync(import.meta.dirname)
+    .map((file) => basename(file, '.ts'))
+    .filter((name) => name !== 'run' && name !== 'mutation')
+  const unknown = wanted.filter((name) => !names.includes(name))
+  if (unknown.length > 0) throw new Error(`no list ${unknown.join(', ')}; there are ${names.join(', ')}`)
+  const chosen = wanted.length > 0 ? wanted : names
+  return Promise.all(
+    chosen.map(async (name) => {
+      const { mutations } = (await import(`./${name}.ts`)) as { mutations: readonly Mutation[] }
+      return { name, mutations }
+    }),
+  )
+}
+
+/** A copy that can run the package's tests: sources and specs copied, everything else linked. */
+function copyPackage(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'graph-runtime-mutations-'))
+  mkdirSync(join(copy, PLACE), { recursive: true })
+  mkdirSync(join(copy, 'tests'))
+  for (const folder of ['src', 'tests'])
+    cpSync(join(own, folder), join(copy, PLACE, folder), { recursive: true })
+  for (const file of ['package.json', 'tsconfig.json', 'cordis.patch.yml']) {
+    cpSync(join(own, file), join(copy, PLACE, file))
+  }
+  cpSync(join(root, 'tsconfig.base.json'), join(copy, 'tsconfig.base.json'))
+  symlinkSync(join(root, 'packages/plugin-mount'), join(copy, 'packages/plugin-mount'))
+  symlinkSync(join(root, 'tests/support'), join(copy, 'tests/support'))
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  symlinkSync(join(own, 'node_modules'), join(copy, PLACE, 'node_modules'))
+  const config = { test: { include: [`${PLACE}/tests/**/*.spec.ts`], testTimeout: 10_000 } }
+  writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
+  writeFileSync(join(copy, 'vitest.config.ts'), `export default ${JSON.stringify(config)}\n`)
+  return copy
+}
+
+interface TestResult {
+  readonly title: string
+  readonly status: string
+}
+
+/** Runs specs in the copy. A spec that cannot even be loaded has no results. */
+function runSpecs(copy: string, specs: readonly string[]): TestResult[] {
+  const report = join(copy, 'report.json')
+  rmSync(report, { force: true })
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const files = specs.map((spec) => `${PLACE}/tests/${spec}`)
+  const args = [vitest, 'run', '--root', copy, '--reporter', 'json', '--outputFile', report, ...files]
+  spawnSync(process.execPath, args, { cwd: copy, encoding: 'utf8', timeout: 180_000 })
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
+    testResults: { assertionResults: TestResult[] }[]
+  }
+  return testResults.flatMap(({ assertionResults }) => assertionResults)
+}
+
+/** Applies a mutation while `use` runs. */
+function withMutation<T>(copy: string, { file, search, replace }: Mutation, use: () => T): T {
+  const path = join(copy, PLACE, 'src', file)
+  const text = readFileSync(path, 'utf8')
+  const found = text.split(search).length - 1
+  if (found !== 1) throw new Error(`${file} has ${found} times: ${search}`)
+  writeFileSync(
+    path,
+    text.replace(search, () => replace),
+  )
+  try {
+    return use()
+  } finally {
+    writeFileSync(path, text)
+  }
+}
+
+/** What is wrong with a mutation, or nothing when its tests noticed it. */
+function judge(copy: string, mutation: Mutation): string | undefined {
+  const results = withMutation(copy, mutation, () => runSpecs(copy, [mutation.spec]))
+  if (results.length === 0) return 'the mutated code cannot be loaded, which shows nothing'
+  const named = results.filter(({ title }) => title.includes(`(${mutation.requirement})`))
+  if (named.length === 0) return `${mutation.spec} has no test of it`
+  return named.some(({ status }) => status === 'failed') ? undefined : 'no test of it failed'
+}
+
+function judged(copy: string, mutation: Mutation): string | undefined {
+  try {
+    return judge(copy, mutation)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const lists = await loadLists(process.argv.slice(2))
+const copy = copyPackage()
+let missed = 0
+try {
+  const specs = [...new Set(lists.flatMap(({ mutations }) => mutations.map(({ spec }) => spec)))]
+  const untouched = runSpecs(copy, specs)
+  const broken = untouched.filter(({ status }) => status === 'failed')
+  if (untouched.length === 0 || broken.length > 0) {
+    throw new Error(`without a mutation ${broken.length} of ${untouched.length} tests fail`)
+  }
+  console.log(`${untouched.length} tests pass without a mutation`)
+  for (const { name, mutations } of lists) {
+    for (const mutation of mutations) {
+      const problem = judged(copy, mutation)
+      if (problem !== undefined) missed++
+      const verdict = problem === undefined ? 'noticed' : `NOT NOTICED: ${problem}`
+      console.log(`${name} ${mutation.requirement} ${mutation.file}: ${verdict}`)
+    }
+  }
+  const count = lists.reduce((sum, { mutations }) => sum + mutations.length, 0)
+  console.log(`${count - missed} of ${count} mutations noticed`)
+} finally {
+  rmSync(copy, { recursive: true, force: true })
+}
+if (missed > 0) process.exitCode = 1

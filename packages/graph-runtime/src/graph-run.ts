@@ -1,0 +1,110 @@
+/**
+ * One run of a compiled graph, to its end or to where it stops to ask. Unwatched, it is one `invoke`;
+ * watched, it is the same run read as a stream, folded into what `invoke` would have given. Kept apart
+ * from a graph around it unless the author wants it otherwise.
+ */
+import { DrainControl } from './drain.ts'
+import { messageOf } from './errors.ts'
+import { INTERRUPTS } from './interrupts.ts'
+import { runIsolated } from './isolation.ts'
+import type { ProgressStep, TellProgress } from './progress.ts'
+import type { GraphInvocable } from './types.ts'
+
+export interface RunOptions {
+  /** Everything of the config but the cancellation. */
+  readonly config: object
+  readonly signal: AbortSignal
+  /** Lets running nodes end before the run does. */
+  readonly drain: boolean
+  /** Leaves the config of a surrounding graph in force. */
+  readonly inherit: boolean
+  readonly tell?: TellProgress | undefined
+}
+
+interface Streaming extends GraphInvocable {
+  readonly outputChannels: unknown
+  stream(input: unknown, config: object): Promise<AsyncIterable<readonly [string, unknown]>>
+}
+
+/** LangGraph's own graphs in this process. One on a server has no channels here and streams in another shape. */
+function isLocal(graph: GraphInvocable): graph is Streaming {
+  return Reflect.get(graph, 'lg_is_pregel') === true && 'outputChannels' in graph
+}
+
+/**
+ * Runs the graph once.
+ *
+ * @param input the input, or a resume command.
+ * @returns the state, with `__interrupt__` where it stopped to ask.
+ * @throws the graph's own error.
+ */
+export async function runGraph(
+  graph: GraphInvocable,
+  input: unknown,
+  options: RunOptions,
+): Promise<unknown> {
+  const drain = options.drain && isLocal(graph) ? new DrainControl(options.signal) : undefined
+  const stop = drain === undefined ? { signal: options.signal } : { control: drain }
+  const config = { ...options.config, ...stop }
+  const { tell } = options
+  const run = (): Promise<unknown> =>
+    tell !== undefined && isLocal(graph)
+      ? watched(graph, input, config, tell)
+      : graph.invoke(input, config)
+  try {
+    return await (options.inherit ? run() : runIsolated(run))
+  } finally {
+    drain?.release()
+  }
+}
+
+async function watched(
+  graph: Streaming,
+  input: unknown,
+  config: object,
+  tell: TellProgress,
+): Promise<unknown> {
+  const modes = { streamMode: ['values', 'tasks', 'custom'], outputKeys: graph.outputChannels }
+  let interrupts: readonly unknown[] | undefined
+  let latest: unknown
+  for await (const [mode, chunk] of await graph.stream(input, { ...config, ...modes })) {
+    if (mode === 'custom') tell({ phase: 'custom', custom: chunk })
+    else if (mode === 'tasks') tell(taskStep(chunk))
+    else if (isInterruptChunk(chunk)) interrupts = [...(interrupts ?? []), ...chunk[INTERRUPTS]]
+    else latest = chunk
+  }
+  if (interrupts === undefined) return latest
+  return typeof latest === 'object' || latest === undefined ? { ...latest, [INTERRUPTS]: interrupts } : latest
+}
+
+interface InterruptChunk {
+  readonly [INTERRUPTS]: readonly unknown[]
+}
+
+function isInterruptChunk(chunk: unknown): chunk is InterruptChunk {
+  if (typeof chunk !== 'object' || chunk === null) return false
+  return Array.isArray(Reflect.get(chunk, INTERRUPTS))
+}
+
+interface TaskChunk {
+  readonly name: string
+  readonly triggers?: unknown
+  readonly interrupts?: readonly unknown[]
+  readonly error?: unknown
+}
+
+/** A task is reported when it begins, with what triggered it, and when it has ended. */
+function taskStep(chunk: unknown): ProgressStep {
+  const { name: node, triggers, interrupts, error } = chunk as TaskChunk
+  if (triggers !== undefined) return { phase: 'start', node }
+  if (error !== undefined && error !== null) return { phase: 'error', node, error: errorText(error) }
+  return interrupts !== undefined && interrupts.length > 0
+    ? { phase: 'interrupt', node }
+    : { phase: 'end', node }
+}
+
+/** LangGraph reports failures as plain `{ name, message }`. */
+function errorText(error: unknown): string {
+  const message: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error
+  return messageOf(message)
+}

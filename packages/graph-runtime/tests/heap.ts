@@ -1,0 +1,26 @@
+/** The heap of the test process, after everything that nothing holds is gone. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+async function settle(): Promise<void> {
+  for (let round = 0; round < 4; round++) {
+    // Weak references hold on until the end of the turn of the event loop that made or read them.
+    await new Promise((resolve) => setImmediate(resolve))
+    collect()
+  }
+}
+
+/** Bytes in use. */
+export async function heapAfterGc(): Promise<number> {
+  await settle()
+  return process.memoryUsage().heapUsed
+}
+
+/** How many of the objects are still there. */
+export async function aliveAfterGc(objects: readonly WeakRef<object>[]): Promise<number> {
+  await settle()
+  return objects.filter((object) => object.deref() !== undefined).length
+}
