@@ -187,10 +187,10 @@ export class Supervision {
       await new Promise<void>((resolve) => setImmediate(resolve))
       if (quiet()) return
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(done, 100)
-        const looks = this.looks
+        const { looks } = this
+        const unwatch = this.controller()?.watch(done)
         function done() {
-          clearTimeout(timer)
+          unwatch?.()
           looks.delete(done)
           resolve()
         }

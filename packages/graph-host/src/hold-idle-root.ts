@@ -8,9 +8,6 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { DrivingAgentGraphController } from 'dsh-tool-graph'
 import { textOfError } from './errors.ts'
 
-/** A delivery may find nothing left to tell, which no commit says. */
-const LOOK_AGAIN_MS = 250
-
 /** After a person's stop nothing goes on by itself, so nothing is waited for either. */
 function wasStopped({ session }: Agent): boolean {
   const end = session.events.findLast(({ type }) => type === 'turn/end')
@@ -21,12 +18,10 @@ export interface HoldDeps {
   readonly ctx: Context
   /** The controller of a root, if it has one already. */
   readonly controllerOf: (sessionId: string) => DrivingAgentGraphController | undefined
-  /** Calls back after each commit to a graph. Returns the undo. */
-  readonly onCommitted: (listener: () => void) => () => void
   readonly enabled: () => boolean
 }
 
-export function holdIdleRoots({ ctx, controllerOf, onCommitted, enabled }: HoldDeps): void {
+export function holdIdleRoots({ ctx, controllerOf, enabled }: HoldDeps): void {
   const holds = new Set<() => void>()
 
   const untilReleased = (agent: Agent, controller: DrivingAgentGraphController, signal: AbortSignal) =>
@@ -34,8 +29,7 @@ export function holdIdleRoots({ ctx, controllerOf, onCommitted, enabled }: HoldD
       const release = () => {
         holds.delete(release)
         offInserted()
-        offCommitted()
-        clearInterval(timer)
+        unwatch()
         signal.removeEventListener('abort', release)
         resolve()
       }
@@ -45,9 +39,7 @@ export function holdIdleRoots({ ctx, controllerOf, onCommitted, enabled }: HoldD
       const offInserted = ctx.on('agent/inbox/inserted', (payload) => {
         if (payload.agent === agent) release()
       })
-      // What a commit ends is told a moment later, when the delivery that made it has returned.
-      const offCommitted = onCommitted(() => setImmediate(look))
-      const timer = setInterval(look, LOOK_AGAIN_MS)
+      const unwatch = controller.watch(look)
       signal.addEventListener('abort', release, { once: true })
       holds.add(release)
     })

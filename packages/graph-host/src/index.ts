@@ -35,7 +35,6 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     holdIdleRoots({
       ctx: live,
       controllerOf: (sessionId) => roots.known(sessionId),
-      onCommitted: (listener) => live.graphControl.onCommitted(listener),
       enabled: () =>
         config.holdIdleRoot === 'always' ||
         (config.holdIdleRoot === 'auto' && live.get('webServer') === undefined),

@@ -102,7 +102,9 @@ describe('a headless process whose root yielded', () => {
     host.gates.open('a')
     await idle
     await host.dispose()
-    expect(timers()).toBe(before)
+    // Timers of the test runner come and go; one of ours would stay.
+    await until(() => timers() <= before, 'no more timers than before')
+    expect(timers()).toBeLessThanOrEqual(before)
   })
 
   it('is not held once everything is told', async () => {

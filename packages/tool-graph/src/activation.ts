@@ -2,7 +2,13 @@
  * One activation from its claim to its settlement. Every failure ends in a settlement with its
  * text, so that one poison work never blocks another and none stays silent.
  */
-import { runIdOf, type Claim, type GraphControl, type GraphState } from 'dsh-graph-control'
+import {
+  runIdOf,
+  TERMINAL_WORK_STATUSES,
+  type Claim,
+  type GraphControl,
+  type GraphState,
+} from 'dsh-graph-control'
 import { hydrateInputHandoffs, renderOperatorPrompt } from './handoff.ts'
 import type { Activation, ActivationEnd, ControllerOptions } from './types.ts'
 
@@ -11,6 +17,8 @@ export interface ActivationDeps {
   readonly rootSessionId: string
   readonly options: ControllerOptions
   readonly maxAttempts: number
+  /** Called when the root may expect a wake that it did not, or no longer the one that it did. */
+  readonly onMoved: () => void
 }
 
 /** What the executor needs to know, or `undefined` when work or operator are gone from the state. */
@@ -44,6 +52,10 @@ async function end(
   const handoffs = await hydrateInputHandoffs(deps.store, state, activation.work)
   await executor.provision?.(activation.work, activation.operator)
   signal.throwIfAborted()
+  // A stop that came while the inputs were read: the run is never begun.
+  const work = (await deps.store.readGraph(activation.graphId))?.works.get(activation.work.workId)
+  if (work !== undefined && TERMINAL_WORK_STATUSES.has(work.status))
+    return { outcome: 'cancelled', reason: work.reason ?? `the work is ${work.status}` }
   await executor.start(activation, renderPrompt(activation.work, handoffs))
   return executor.observe(activation, signal)
 }

@@ -45,6 +45,7 @@ class Controller implements DrivingAgentGraphController {
   private readonly config: ControllerConfig
   private readonly store: GraphControl
   private readonly drivers = new Map<string, GraphDriver>()
+  private readonly watchers = new Set<() => void>()
   private readonly unsubscribe: () => void
   private disposed = false
 
@@ -55,6 +56,7 @@ class Controller implements DrivingAgentGraphController {
     this.unsubscribe = this.store.onCommitted((state) => {
       if (state.rootSessionId !== this.rootSessionId || this.disposed) return
       this.driverOf(state.graphId).kick(state)
+      this.announceMove()
       config.observeGraph?.(state)
     })
   }
@@ -144,6 +146,12 @@ class Controller implements DrivingAgentGraphController {
     return [...this.drivers.values()].some((driver) => driver.expectsWake())
   }
 
+  watch(listener: () => void): () => void {
+    const own = () => listener()
+    this.watchers.add(own)
+    return () => void this.watchers.delete(own)
+  }
+
   async whenQuiet(): Promise<void> {
     await Promise.all([...this.drivers.values()].map((driver) => driver.whenQuiet()))
   }
@@ -156,6 +164,16 @@ class Controller implements DrivingAgentGraphController {
     this.drivers.clear()
   }
 
+  private announceMove(): void {
+    for (const watcher of this.watchers) {
+      try {
+        watcher()
+      } catch (error) {
+        this.config.options.onError?.(error, 'telling a watcher')
+      }
+    }
+  }
+
   private driverOf(graphId: string): GraphDriver {
     let driver = this.drivers.get(graphId)
     if (driver === undefined) {
@@ -165,6 +183,7 @@ class Controller implements DrivingAgentGraphController {
         rootSessionId: this.rootSessionId,
         options,
         maxAttempts: options.maxAttempts ?? DEFAULT_ACTIVATION_ATTEMPTS,
+        onMoved: () => this.announceMove(),
       })
       this.drivers.set(graphId, driver)
     }

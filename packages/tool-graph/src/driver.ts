@@ -23,6 +23,7 @@ import { openWake, WakeDelivery } from './wake-delivery.ts'
 const DEFAULT_MAX_ACTIVATIONS = 8
 const DEFAULT_WAKE_ATTEMPTS = 5
 const DEFAULT_WAKE_DELAY_MS = 250
+const DEFAULT_WAKE_BACKOFF_MS = 2_000
 /** Delay before the next look after a commit failed for a reason of the medium. */
 const RETRY_PASS_MS = 1_000
 
@@ -40,17 +41,21 @@ export class GraphDriver {
   constructor(graphId: string, deps: ActivationDeps) {
     this.graphId = graphId
     this.deps = deps
-    const { wakes: sender, wakeDelayMs = DEFAULT_WAKE_DELAY_MS, maxAttempts } = deps.options
+    const { wakes: sender, wakeDelayMs, wakeBackoffMs, maxAttempts } = deps.options
     if (sender !== undefined)
       this.wakes = new WakeDelivery({
         store: deps.store,
         graphId,
         rootSessionId: deps.rootSessionId,
         sender,
-        delayMs: wakeDelayMs,
+        delayMs: wakeDelayMs ?? DEFAULT_WAKE_DELAY_MS,
+        backoffMs: wakeBackoffMs ?? DEFAULT_WAKE_BACKOFF_MS,
         maxAttempts: maxAttempts ?? DEFAULT_WAKE_ATTEMPTS,
         onError: (error, doing) => this.report(error, doing),
-        onSettled: () => this.kick(),
+        onSettled: () => {
+          deps.onMoved()
+          this.kick()
+        },
       })
   }
 
@@ -67,7 +72,11 @@ export class GraphDriver {
     if (state !== undefined) this.latest = state
     if (this.abort.signal.aborted) return
     this.again = true
-    this.pass ??= this.look().finally(() => (this.pass = undefined))
+    this.pass ??= this.look().finally(() => {
+      this.pass = undefined
+      // Asked for after the last look and before its promise settled.
+      if (this.again) this.kick()
+    })
   }
 
   /** Resolves when no look, no activation and no wake is under way in this process. */

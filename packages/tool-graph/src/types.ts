@@ -89,6 +89,8 @@ export interface DrivingAgentGraphController extends AgentGraphController {
   recover(): Promise<void>
   /** Something can still wake the root: live work, an undelivered change, or an open wake. */
   expectsWake(): boolean
+  /** Calls back when {@link expectsWake} may have changed. Returns the undo. */
+  watch(listener: () => void): () => void
   /** Resolves when nothing is under way in this process: no pass, no activation, no wake. */
   whenQuiet(): Promise<void>
   /** Stops driving. Activations under way are left to the next process. Idempotent. */
@@ -178,6 +180,8 @@ export interface ControllerOptions {
   readonly maxAttempts?: number
   /** How long changes gather before a wake is made, milliseconds; default 250. */
   readonly wakeDelayMs?: number
+  /** First pause after a wake that could not be delivered, milliseconds; it doubles. Default 2,000. */
+  readonly wakeBackoffMs?: number
   readonly onError?: (error: unknown, doing: string) => void
 }
 

@@ -14,8 +14,8 @@ import type { WakeSender } from './types.ts'
 import { wakeMessage } from './wake-message.ts'
 
 const OPEN: ReadonlySet<Wake['status']> = new Set<Wake['status']>(['pending', 'running', 'retryable_failed'])
-const BACKOFF_MS = 1_000
-const MAX_BACKOFF_MS = 30_000
+/** The longest pause is this many times the first. */
+const MAX_BACKOFF_FACTOR = 32
 
 /** The wake that is on its way, if any. */
 export function openWake(state: GraphState): Wake | undefined {
@@ -40,17 +40,34 @@ export interface WakeDeliveryDeps {
   readonly rootSessionId: string
   readonly sender: WakeSender
   readonly delayMs: number
+  /** First pause after a failed delivery, milliseconds; it doubles. */
+  readonly backoffMs: number
   readonly maxAttempts: number
   readonly onError: (error: unknown, doing: string) => void
   /** Called when a delivery is over, whatever came of it. */
   readonly onSettled: () => void
 }
 
+/** Resolves after the delay, or at once when the signal fires. */
+function moment(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, delayMs)
+    signal.addEventListener('abort', end, { once: true })
+  })
+}
+
 export class WakeDelivery {
   private readonly deps: WakeDeliveryDeps
   private readonly abort = new AbortController()
-  private timer: ReturnType<typeof setTimeout> | undefined
-  private delivering: Promise<void> | undefined
+  /** From a request until its delivery is over. */
+  private pending: Promise<void> | undefined
+  /** No delivery begins before this time: the pause after a failed one. Epoch milliseconds. */
+  private earliestAt = 0
 
   constructor(deps: WakeDeliveryDeps) {
     this.deps = deps
@@ -58,36 +75,36 @@ export class WakeDelivery {
 
   /** A delivery is waiting for its moment or under way. */
   get busy(): boolean {
-    return this.timer !== undefined || this.delivering !== undefined
+    return this.pending !== undefined
   }
 
   /** Sees to it that a delivery happens soon; does nothing when one is on its way. */
-  request(delayMs: number = this.deps.delayMs): void {
-    if (this.busy || this.abort.signal.aborted) return
-    this.timer = setTimeout(() => {
-      this.timer = undefined
-      const done = this.deliver()
-        .catch((error: unknown) => {
-          if (!this.abort.signal.aborted)
-            this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
-        })
-        .finally(() => {
-          this.delivering = undefined
-          if (!this.abort.signal.aborted) this.deps.onSettled()
-        })
-      this.delivering = done
-    }, delayMs)
+  request(): void {
+    if (this.abort.signal.aborted) return
+    this.pending ??= this.run(Math.max(this.deps.delayMs, this.earliestAt - Date.now()))
   }
 
+  /** Resolves when no delivery is waiting or under way. */
   async whenQuiet(): Promise<void> {
-    await this.delivering
+    await this.pending
   }
 
   async dispose(): Promise<void> {
     this.abort.abort()
-    clearTimeout(this.timer)
-    this.timer = undefined
-    await this.delivering
+    await this.pending
+  }
+
+  private async run(delayMs: number): Promise<void> {
+    const { signal } = this.abort
+    try {
+      await moment(delayMs, signal)
+      if (!signal.aborted) await this.deliver()
+    } catch (error) {
+      if (!signal.aborted) this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
+    } finally {
+      this.pending = undefined
+      if (!signal.aborted) this.deps.onSettled()
+    }
   }
 
   /** The open wake, or a new one for what the root has not seen. */
@@ -141,6 +158,8 @@ export class WakeDelivery {
       if (this.abort.signal.aborted) return
       const failureReason = error instanceof Error ? error.message : String(error)
       const exhausted = attempts >= maxAttempts
+      // Before the commit, which makes the driver look again.
+      this.earliestAt = Date.now() + this.deps.backoffMs * Math.min(MAX_BACKOFF_FACTOR, 2 ** (attempts - 1))
       await store.completeSupervisorWakeAttempt({
         ...settle,
         status: exhausted ? 'exhausted' : 'retryable_failed',
@@ -150,8 +169,6 @@ export class WakeDelivery {
         error,
         exhausted ? `waking the root of ${graphId}; giving up` : `waking the root of ${graphId}`,
       )
-      if (!exhausted)
-        setImmediate(() => this.request(Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** (attempts - 1))))
     }
   }
 }

@@ -193,6 +193,56 @@ describe('wakes', () => {
     expect(new Set(wakes.delivered.map((delivery) => delivery.wakeId)).size).toBe(1)
   })
 
+  it('keeps the pause after a failed delivery, whatever else is committed meanwhile', async () => {
+    const executor = new HandExecutor()
+    const wakes = new HandWakes(() => Promise.reject(new Error('the model is away')))
+    const options = { executor, wakes, wakeBackoffMs: 60_000, onError: () => undefined }
+    const { call, controller, runOf, state } = await rig(options)
+    await call('update', { addWork: [work('a'), work('b')] })
+    await until(() => executor.started.length === 2)
+    executor.end(await runOf('a'), { outcome: 'completed', conclusion: 'x' })
+    await until(async () =>
+      [...(await state()).wakes.values()].some((wake) => wake.status === 'retryable_failed'),
+    )
+    executor.end(await runOf('b'), { outcome: 'completed', conclusion: 'y' })
+    await until(async () => (await state()).counts.pending === 0)
+    expect(wakes.delivered).toHaveLength(1)
+    expect(controller.expectsWake()).toBe(true)
+  })
+
+  it('tells a watcher when no wake is expected any more', async () => {
+    const executor = new HandExecutor(() => ({ outcome: 'completed', conclusion: 'x' }))
+    const wakes = new HandWakes()
+    const { call, controller } = await rig({ executor, wakes })
+    const expectations: boolean[] = []
+    const undo = controller.watch(() => expectations.push(controller.expectsWake()))
+    await call('update', { addWork: [work('a')] })
+    await until(() => expectations.at(-1) === false)
+    expect(expectations).toContain(true)
+    expect(wakes.delivered).toHaveLength(1)
+    undo()
+    const told = expectations.length
+    await call('update', { addWork: [work('b')] })
+    await until(() => wakes.delivered.length === 2)
+    expect(expectations).toHaveLength(told)
+  })
+
+  it('never starts a run whose work was stopped while its inputs were read', async () => {
+    const executor = new HandExecutor()
+    const gate = Promise.withResolvers<void>()
+    executor.provision = () => gate.promise
+    const { call, state } = await rig({ executor })
+    await call('update', { addWork: [work('a')] })
+    await until(async () => (await state()).works.get('a')?.status === 'running')
+    await call('update', { stop: [{ targetId: 'a', reason: 'not needed' }] })
+    gate.resolve()
+    await until(async () =>
+      [...(await state()).claims.values()].every((claim) => claim.admissionStatus === 'settled'),
+    )
+    expect(executor.started).toEqual([])
+    expect((await state()).works.get('a')?.status).toBe('stopped')
+  })
+
   it('refuses to yield when nothing could wake the root', async () => {
     const executor = new HandExecutor(() => ({ outcome: 'completed', conclusion: 'x' }))
     const { call, state } = await rig({ executor })

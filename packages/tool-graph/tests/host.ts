@@ -96,6 +96,7 @@ export class HandExecutor implements GraphExecutor {
   readonly prompts = new Map<string, string>()
   readonly started: string[] = []
   readonly cancelled: string[] = []
+  provision?: () => Promise<void>
   private readonly ends = new Map<string, PromiseWithResolvers<ActivationEnd>>()
   /** Answers at once when given. */
   private readonly auto: ((activation: Activation, prompt: string) => ActivationEnd | undefined) | undefined
@@ -165,7 +166,7 @@ export async function makeController(
   const controller = createAgentGraphController({
     store,
     rootSessionId,
-    options: { wakeDelayMs: 0, ...options },
+    options: { wakeDelayMs: 0, wakeBackoffMs: 1, ...options },
   })
   onEnd(async () => {
     await controller.dispose()
