@@ -20,6 +20,8 @@ const DEEPSEEK = {
 }
 /** How often a root that stopped short is asked to go on, in one start. */
 const MAX_NUDGES = 2
+/** Window of one wait; waiting is repeated until the turn is over. */
+const WAIT_WINDOW_MS = 600_000
 
 export interface Outcome {
   readonly graphId: string
@@ -86,7 +88,7 @@ export class Supervision {
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       const agent = await this.openRoot()
-      await this.say('task', promptOf(this.errand.task))
+      await this.say('task', promptOf(this.errand.task), signal)
       for (let nudges = 0; ; nudges++) {
         await this.whenQuiet(agent, signal)
         const end = lastEnd(agent)
@@ -102,7 +104,7 @@ export class Supervision {
               : `the root session stopped (${end?.kind ?? 'no turn'}) with graph ${graph.graphId} ${graph.closed ? 'finished but not answered' : 'unfinished'}`,
           )
         this.view.show({ type: 'note', text: 'the root session stopped short; asking it to go on' })
-        await this.say(`nudge-${agent.session.seq}`, NUDGE)
+        await this.say(`nudge-${agent.session.seq}`, NUDGE, signal)
       }
     } finally {
       signal.removeEventListener('abort', onAbort)
@@ -126,7 +128,8 @@ export class Supervision {
     return agent
   }
 
-  private async say(key: string, message: string): Promise<void> {
+  /** Resolves when the root's turn on this message is over. The same key is said once, over starts. */
+  private async say(key: string, message: string, signal: AbortSignal): Promise<void> {
     const { sessionId } = this.errand
     const { runId } = await this.ctx.agentLoopHost.accept({
       sessionId,
@@ -135,6 +138,10 @@ export class Supervision {
       provenance: { kind: 'user' },
     })
     this.view.show({ type: 'note', text: `run ${runId} accepted` })
+    for (;;) {
+      const { status } = await this.ctx.agentLoopHost.wait({ runId, timeoutMs: WAIT_WINDOW_MS, signal })
+      if (status !== 'timeout') return
+    }
   }
 
   private watch(): void {
@@ -170,17 +177,10 @@ export class Supervision {
     return service.forSession(this.errand.sessionId) as DrivingAgentGraphController | undefined
   }
 
-  /** Resolves when the root is idle, none of its runs is open, and no wake is to be expected. */
+  /** Resolves when the root is idle and no wake is to be expected. */
   private async whenQuiet(agent: Agent, signal: AbortSignal): Promise<void> {
-    const quiet = () => {
-      const lane = this.ctx.agentLoopHost.lanes().find(({ sessionId }) => sessionId === this.errand.sessionId)
-      return (
-        agent.status === 'idle' &&
-        !agent.inbox.hasPending &&
-        (lane === undefined || (lane.running === undefined && lane.queued.length === 0)) &&
-        this.controller()?.expectsWake() !== true
-      )
-    }
+    const quiet = () =>
+      agent.status === 'idle' && !agent.inbox.hasPending && this.controller()?.expectsWake() !== true
     for (;;) {
       signal.throwIfAborted()
       // Commits and status changes are announced before their makers return; look after them.
