@@ -9,19 +9,14 @@ import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt'
 import { ToolRuntime, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph'
 import { createGraphTool } from '../src/index.ts'
+import { heapAfterGc } from '../tests/heap.ts'
+import { figureOf, type BenchFigure } from './figures.ts'
 
-export interface BenchFigure {
-  bench: string
-  median: number
-  p95: number
-  unit: string
-  baseline: string
-  ratio: number
-  n: number
-}
+export type { BenchFigure }
 
 const ROUNDS = 1500
 const WARM_UP = 300
+const RETAINING_CALLS = 3000
 
 const State = Annotation.Root({
   topic: Annotation<string>,
@@ -43,11 +38,7 @@ async function timed(way: Way): Promise<number> {
   return (performance.now() - start) * 1000
 }
 
-function quantile(sorted: readonly number[], q: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
-}
-
-/** Runs all ways in turns and gives each its sorted times in microseconds. */
+/** Runs all ways in turns and gives each its times in microseconds. */
 async function race(ways: readonly Way[]): Promise<number[][]> {
   const times: number[][] = ways.map(() => [])
   for (let round = 0; round < WARM_UP + ROUNDS; round++) {
@@ -58,19 +49,22 @@ async function race(ways: readonly Way[]): Promise<number[][]> {
       if (round >= WARM_UP) times[at]?.push(time)
     }
   }
-  return times.map((list) => list.toSorted((a, b) => a - b))
+  return times
 }
 
-function figure(bench: string, ours: readonly number[], bare: readonly number[]): BenchFigure {
-  const [median, base] = [quantile(ours, 0.5), quantile(bare, 0.5)]
+/** Bytes that stay on the heap after three thousand calls with one signal. */
+async function retained(call: Way): Promise<BenchFigure> {
+  const before = await heapAfterGc()
+  for (let i = 0; i < RETAINING_CALLS; i++) await call()
+  const kept = Math.max(0, (await heapAfterGc()) - before) / 1024
   return {
-    bench,
-    median,
-    p95: quantile(ours, 0.95),
-    unit: 'µs',
-    baseline: `cost over bare graph.invoke, ${base.toFixed(0)} µs`,
-    ratio: median / base,
-    n: ours.length,
+    bench: 'call-retained',
+    median: kept,
+    p95: kept,
+    unit: 'KiB',
+    baseline: `over a budget of 1 MiB for ${RETAINING_CALLS} calls`,
+    ratio: kept / 1024,
+    n: RETAINING_CALLS,
   }
 }
 
@@ -97,9 +91,11 @@ export async function run(): Promise<BenchFigure[]> {
       async () => tool.output.render(args, (await tool.execute(args, exec)) as never),
       async () => tools?.execute({ callId: CallId('bench'), name: 'echo', arguments: args, signal }),
     ])
+    const baseline = 'cost over bare graph.invoke'
     return [
-      figure('call-overhead', body ?? [], bare ?? []),
-      figure('call-overhead-in-pipeline', pipeline ?? [], bare ?? []),
+      figureOf('call-overhead', 'µs', { ours: body ?? [], base: bare ?? [], baseline }),
+      figureOf('call-overhead-in-pipeline', 'µs', { ours: pipeline ?? [], base: bare ?? [], baseline }),
+      await retained(() => tool.execute(args, exec)),
     ]
   } finally {
     await ctx.fiber.dispose()

@@ -7,30 +7,9 @@ import { runInNewContext } from 'node:vm'
 import { inspect } from 'node:util'
 import { isJsonValue } from '@deepseek-ai/dsh-session'
 import { findLossy } from '../src/lossless.ts'
+import { campaign, pick, randomOf, type FuzzSummary, type Random } from './random.ts'
 
-export interface FuzzSummary {
-  target: string
-  runs: number
-  failed: number
-  failures: { seed: number; text: string }[]
-}
-
-type Random = () => number
-
-/** Mulberry32: small, and the same everywhere. */
-function randomOf(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-function pick<T>(random: Random, from: readonly T[]): T {
-  return from[Math.floor(random() * from.length)] as T
-}
+export type { FuzzSummary }
 
 const foreign = runInNewContext(
   '({ array: () => [1, { a: null }], object: () => ({ a: [true] }), date: () => new Date(0) })',
@@ -165,13 +144,9 @@ function fault(value: unknown): string | undefined {
 }
 
 export async function run(options: { runs: number; seed: number }): Promise<FuzzSummary> {
-  const failures: FuzzSummary['failures'] = []
-  for (let i = 0; i < options.runs; i++) {
-    const seed = options.seed + i
+  return campaign('lossless', options, (seed) => {
     const value = new Generator(seed).value()
     const text = fault(value)
-    if (text !== undefined)
-      failures.push({ seed, text: `${text} ${inspect(value, { depth: 8, showHidden: true })}` })
-  }
-  return { target: 'lossless', runs: options.runs, failed: failures.length, failures }
+    return text === undefined ? undefined : `${text} ${inspect(value, { depth: 8, showHidden: true })}`
+  })
 }

@@ -7,49 +7,52 @@ import type { Context } from '@deepseek-ai/cordis'
 import { recordOf } from './definition-record.ts'
 import { messageOf } from './errors.ts'
 import { attach } from './queue.ts'
-import type { GraphTools } from './registry.ts'
+import { registrationOf, type GraphMounts } from './mounts.ts'
 import type { GraphDefinition, GraphEntry } from './types.ts'
 
-/** Cordis refuses effects while a fiber unloads; the definition is queued and the next load mounts it. */
-function isUnloading(error: unknown): boolean {
-  return error instanceof Error && Reflect.get(error, 'code') === 'INACTIVE_EFFECT'
-}
+/** Cordis' states of a fiber that is being loaded, and of one that runs; it has no names for them at run time. */
+const LIVE: readonly number[] = [1, 2]
 
 /**
- * Mounts everything published, now and from now on.
+ * Mounts everything published, now and from now on, as long as the plugin lives.
  *
- * @returns stops listening; the mounts themselves belong to `ctx`.
+ * @returns stops that and unmounts everything; resolves when the running calls have ended.
  */
-export function autoMount(ctx: Context, graphs: GraphTools): () => void {
-  const entries = new WeakMap<GraphDefinition, GraphEntry>()
-  const log = ctx.logger('graph-runtime')
+export function autoMount(ctx: Context, mounts: GraphMounts): () => Promise<void> {
+  const entries = new Map<GraphDefinition, GraphEntry>()
+  const warn = (text: string): void => ctx.logger('graph-runtime').warn('%s', text)
 
   const mount = (definition: GraphDefinition): void => {
+    // While the plugin unloads, the definition waits in the queue, and the next load mounts it.
+    if (!LIVE.includes(ctx.fiber.state)) return
     try {
-      entries.set(definition, graphs.mount(definition, ctx))
+      entries.set(definition, mounts.adopt(registrationOf(definition), ctx))
     } catch (error) {
-      if (isUnloading(error)) return
       const place = recordOf(definition)?.origin().place
       const where = place === undefined ? '' : ` (defined at ${place})`
-      log.warn('%s', `graph "${definition.name}"${where} is skipped: ${messageOf(error)}`)
+      warn(`graph "${definition.name}"${where} is skipped: ${messageOf(error)}`)
     }
   }
 
-  const unmount = (definition: GraphDefinition): void => {
+  const unmount = async (definition: GraphDefinition): Promise<void> => {
     const entry = entries.get(definition)
     entries.delete(definition)
-    entry
-      ?.dispose()
-      .catch((error: unknown) => log.warn('%s', `graph "${definition.name}": ${messageOf(error)}`))
+    await entry?.dispose().catch((error: unknown) => warn(`graph "${definition.name}": ${messageOf(error)}`))
   }
 
-  return attach({
+  const detach = attach({
     mount,
-    unmount,
+    unmount: (definition) => void unmount(definition),
     replace(old, next) {
-      if (entries.has(old)) log.info('%s', `graph "${next.name}" is replaced by its newer definition`)
-      unmount(old)
+      if (entries.has(old)) {
+        ctx.logger('graph-runtime').info('%s', `graph "${next.name}" is replaced by its newer definition`)
+      }
+      void unmount(old)
       mount(next)
     },
   })
+  return async () => {
+    detach()
+    await Promise.all(Array.from(entries.keys(), unmount))
+  }
 }

@@ -7,8 +7,9 @@ import type { CallServices } from './call-services.ts'
 import type { CallThread } from './call-thread.ts'
 import { Conversation } from './conversation.ts'
 import { messageOf, type GraphInterrupt } from './errors.ts'
+import { explained } from './graph-failure.ts'
 import { runGraph } from './graph-run.ts'
-import { interruptsOf, uncheckpointedError } from './interrupts.ts'
+import { interruptsOf } from './interrupts.ts'
 import type { TellProgress } from './progress.ts'
 import { resumeCommand } from './resume.ts'
 import type { CheckedSettings } from './settings.ts'
@@ -112,7 +113,7 @@ export class CallRun {
     } catch (error) {
       // A drained graph ends with LangGraph's own error, whatever it was drained for.
       if (drain) scope.check()
-      throw scope.failure(uncheckpointedError(name, error) ?? error)
+      throw scope.failure(explained(name, error))
     }
   }
 }

@@ -37,7 +37,8 @@ export interface ThreadOptions {
 /** The thread that the author's settings pick for a call, `undefined` for none. */
 function pickedThread({ name, settings, input, context }: ThreadOptions): unknown {
   if (settings.ephemeralThread) return `${name}-${randomUUID()}`
-  if (typeof settings.threadId !== 'function') return settings.threadId ?? settings.configurable?.['thread_id']
+  if (typeof settings.threadId !== 'function')
+    return settings.threadId ?? settings.configurable?.['thread_id']
   let picked: unknown
   try {
     picked = settings.threadId(copyJson(input), context)
@@ -48,10 +49,7 @@ function pickedThread({ name, settings, input, context }: ThreadOptions): unknow
   }
   if (picked === undefined) return settings.configurable?.['thread_id']
   if (typeof picked === 'string' && picked !== '') return picked
-  throw new GraphThreadError(
-    name,
-    `threadId of graph "${name}" must return a non-empty string or undefined`,
-  )
+  throw new GraphThreadError(name, `threadId of graph "${name}" must return a non-empty string or undefined`)
 }
 
 export class CallThread {

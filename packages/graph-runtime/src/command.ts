@@ -5,7 +5,8 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { messageOf } from './errors.ts'
 import type { GraphPicture } from './picture.ts'
-import { sourceOf, type GraphTools } from './registry.ts'
+import { sourceOf } from './mounts.ts'
+import type { GraphTools } from './registry.ts'
 import { listNames, nearNames } from './routing-names.ts'
 import type { CallingAgent, GraphEntry } from './types.ts'
 
@@ -46,13 +47,16 @@ function line(entry: GraphEntry): string {
 }
 
 function listed(entries: readonly GraphEntry[]): CommandResult {
-  if (entries.length === 0) return { kind: 'success', text: 'No graphs. A module that calls defineGraph adds one.' }
+  if (entries.length === 0)
+    return { kind: 'success', text: 'No graphs. A module that calls defineGraph adds one.' }
   const lines = entries.map((entry) => line(entry))
   return { kind: 'success', text: [...lines, '', 'Draw one with /graphs <name>.'].join('\n') }
 }
 
 function drawn(picture: GraphPicture): CommandResult {
-  const keys = picture.stateKeys.map(({ name, accumulated }) => (accumulated ? `${name} (accumulated)` : name))
+  const keys = picture.stateKeys.map(({ name, accumulated }) =>
+    accumulated ? `${name} (accumulated)` : name,
+  )
   const parts = [
     `${picture.name}: ${picture.description}`,
     ['```mermaid', picture.mermaid, '```'].join('\n'),

@@ -64,7 +64,8 @@ export class Conversation {
         const reading = read(answers)
         if (reading.kind === 'value') found.set(item.id, reading.value)
         else if (reading.kind === 'unfit') left.push(this.again(interrupt, item.id, reading.reason))
-        else throw this.unanswered(interrupts, 'the person left it unanswered; call it again to be asked again')
+        else
+          throw this.unanswered(interrupts, 'the person left it unanswered; call it again to be asked again')
       }
       open = left
     }
@@ -99,7 +100,10 @@ export class Conversation {
     const ids = interrupts.map((interrupt) => interrupt.id)
     const unroutable = interrupts.length > 1 && (ids.includes(undefined) || new Set(ids).size < ids.length)
     if (unroutable) {
-      throw this.unanswered(interrupts, 'its questions have no ids of their own; ask them one after the other')
+      throw this.unanswered(
+        interrupts,
+        'its questions have no ids of their own; ask them one after the other',
+      )
     }
     return interrupts.map((interrupt) => this.again(interrupt, interrupt.id ?? 'question', complaint))
   }
@@ -115,7 +119,10 @@ export class Conversation {
   ): Promise<Answers> {
     const { scope, agent, rounds } = this.parts
     if (++this.asked > rounds) {
-      throw this.unanswered(interrupts, `it was asked ${rounds} times in this call; raise questionRounds to go on`)
+      throw this.unanswered(
+        interrupts,
+        `it was asked ${rounds} times in this call; raise questionRounds to go on`,
+      )
     }
     scope.check()
     try {
@@ -141,7 +148,9 @@ export class Conversation {
 function refusedText(error: object): string {
   const issues: unknown = Reflect.get(error, 'issues')
   const texts = Array.isArray(issues)
-    ? issues.map((issue: unknown) => messageOf(typeof issue === 'object' && issue !== null ? Reflect.get(issue, 'message') : issue))
+    ? issues.map((issue: unknown) =>
+        messageOf(typeof issue === 'object' && issue !== null ? Reflect.get(issue, 'message') : issue),
+      )
     : []
   return texts.length > 0 ? texts.join('; ') : messageOf(error)
 }

@@ -19,6 +19,8 @@ export type GraphErrorCode =
   | 'GRAPH_RESULT'
   /** The result breaks the author's `outputSchema`. */
   | 'GRAPH_OUTPUT'
+  /** A node threw something that LangGraph lost on the way. */
+  | 'GRAPH_FAILURE'
   /** The graph was unmounted while the call ran, or before it began. */
   | 'GRAPH_UNMOUNTED'
   /** A service that the mount needs is missing. */
@@ -105,12 +107,7 @@ export interface GraphInterrupt {
 export class GraphInterruptedError extends GraphError {
   readonly interrupts: readonly GraphInterrupt[]
 
-  constructor(
-    graph: string,
-    message: string,
-    interrupts: readonly GraphInterrupt[],
-    options?: ErrorOptions,
-  ) {
+  constructor(graph: string, message: string, interrupts: readonly GraphInterrupt[], options?: ErrorOptions) {
     super('GRAPH_INTERRUPTED', graph, message, options)
     this.interrupts = interrupts
   }

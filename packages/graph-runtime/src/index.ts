@@ -8,6 +8,7 @@ import z from '@deepseek-ai/schemastery'
 import { mountOnce } from '@dsh-graph/plugin-mount'
 import { autoMount } from './auto-mount.ts'
 import { registerCommand } from './command.ts'
+import { GraphMounts } from './mounts.ts'
 import { GraphTools } from './registry.ts'
 
 export { createGraphDefinition, defineGraph } from './definition.ts'
@@ -92,9 +93,10 @@ export const Config = z.object({})
 
 export function apply(ctx: Context): Promise<void> {
   return mountOnce(ctx, 'dsh-graph-runtime', ['tools'], (live) => {
-    const graphs = new GraphTools(live)
+    const mounts = new GraphMounts(live)
+    const graphs = new GraphTools(mounts)
     live.provide('graphTools', graphs)
-    live.effect(() => autoMount(live, graphs), 'graphTools: published definitions')
+    live.effect(() => autoMount(live, mounts), 'graphTools: published definitions')
     registerCommand(live, graphs)
   })
 }

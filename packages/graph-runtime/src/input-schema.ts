@@ -64,7 +64,9 @@ interface ZodMeta {
 
 /** What LangGraph was told about one key of a zod state: writes to a reduced key have a schema of their own. */
 function zodField(builder: object, name: string, schema: object, partial: boolean): InputField {
-  const registry = objectAt(builder, '_metaRegistry') as { get?(key: object): ZodMeta | undefined } | undefined
+  const registry = objectAt(builder, '_metaRegistry') as
+    | { get?(key: object): ZodMeta | undefined }
+    | undefined
   const meta = registry?.get?.(schema)
   const reduced = meta?.reducer?.schema ?? Reflect.get(schema, 'lg_reducer_schema')
   const written = isObject(reduced) ? reduced : schema

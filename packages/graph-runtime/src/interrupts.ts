@@ -82,19 +82,3 @@ export function unansweredError(
     cause === undefined ? undefined : { cause },
   )
 }
-
-/**
- * Names the cure when a graph asked without a checkpointer: LangGraph then throws out of the node.
- *
- * @returns `undefined` for any other failure.
- */
-export function uncheckpointedError(graph: string, failure: unknown): GraphInterruptedError | undefined {
-  if (typeof failure !== 'object' || failure === null) return undefined
-  if (Reflect.get(failure, 'lc_error_code') !== 'MISSING_CHECKPOINTER') return undefined
-  return new GraphInterruptedError(
-    graph,
-    `graph "${graph}" stopped to ask and did not finish: No checkpointer set; compile it with a checkpointer and give its definition a threadId or ephemeralThread`,
-    [],
-    { cause: failure },
-  )
-}

@@ -25,7 +25,8 @@ function counted(word: string): Phrase {
 }
 
 function typeName(schema: unknown): string {
-  const type: unknown = typeof schema === 'object' && schema !== null ? Reflect.get(schema, 'type') : undefined
+  const type: unknown =
+    typeof schema === 'object' && schema !== null ? Reflect.get(schema, 'type') : undefined
   return typeof type === 'string' ? type : 'any'
 }
 

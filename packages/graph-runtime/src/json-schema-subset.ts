@@ -77,7 +77,8 @@ class Mapper {
     const branches = raw['anyOf'] ?? raw['oneOf']
     if (Array.isArray(branches)) return this.any(branches)
     const type = raw['type']
-    if (Array.isArray(type)) return this.any(type.map((one) => ({ ...structural(raw), type: one as unknown })))
+    if (Array.isArray(type))
+      return this.any(type.map((one) => ({ ...structural(raw), type: one as unknown })))
     if (type === 'object' || (type === undefined && isRecord(raw['properties']))) return this.object(raw)
     if (type === 'array') return this.array(raw)
     if (type === undefined) return {}
@@ -134,7 +135,9 @@ class Mapper {
     // A tuple: each place has a schema of its own, which the subset does not have.
     if (Array.isArray(raw['prefixItems']) || Array.isArray(raw['items'])) return { type: 'array' }
     const items = raw['items']
-    return items === undefined || items === false ? { type: 'array' } : { type: 'array', items: this.node(items) }
+    return items === undefined || items === false
+      ? { type: 'array' }
+      : { type: 'array', items: this.node(items) }
   }
 }
 

@@ -20,18 +20,35 @@ function areDiscriminated(a: JsonSchemaNode, b: JsonSchemaNode): boolean {
   })
 }
 
-function mergeScalars(nodes: readonly JsonSchemaNode[], type: 'string' | 'number' | 'boolean'): JsonSchemaNode {
+function mergeScalars(
+  nodes: readonly JsonSchemaNode[],
+  type: 'string' | 'number' | 'boolean',
+): JsonSchemaNode {
   const integers = type === 'number' && nodes.every((node) => node.type === 'integer')
   const merged: JsonSchemaNode = { type: integers ? 'integer' : type }
   const lists = nodes.map(valuesOf)
   if (lists.includes(undefined)) return merged
   const values = Array.from(new Set(lists.flatMap((list) => list ?? [])))
-  return values.length === 1 ? { ...merged, const: values[0] as JsonSchemaScalar } : { ...merged, enum: values }
+  return values.length === 1
+    ? { ...merged, const: values[0] as JsonSchemaScalar }
+    : { ...merged, enum: values }
 }
 
 function mergeArrays(nodes: readonly JsonSchemaNode[]): JsonSchemaNode {
   const items = nodes.flatMap((node) => node.items ?? [])
   return items.length === nodes.length ? { type: 'array', items: unionOf(items) } : { type: 'array' }
+}
+
+function declares(node: JsonSchemaNode, key: string): boolean {
+  return node.properties !== undefined && Object.hasOwn(node.properties, key)
+}
+
+/** Any JSON, with the type that it usually has. */
+function toldOnly(node: JsonSchemaNode): JsonSchemaNode {
+  const types = (node.oneOf ?? [node]).flatMap(({ type }) => type ?? [])
+  const told = types.length > 0 ? `(in some cases ${types.join(' or ')})` : undefined
+  const description = [node.description, told].filter((part) => part !== undefined).join(' ')
+  return description === '' ? {} : { description }
 }
 
 function mergeObjects(nodes: readonly JsonSchemaNode[]): readonly JsonSchemaNode[] {
@@ -44,7 +61,11 @@ function mergeObjects(nodes: readonly JsonSchemaNode[]): readonly JsonSchemaNode
     }
   }
   const properties: Record<string, JsonSchemaNode> = {}
-  for (const [key, values] of found) setOwn(properties, key, unionOf(values))
+  for (const [key, values] of found) {
+    // A branch that leaves the key open takes anything there; the others' wishes are told in words.
+    const free = nodes.some((node) => node.additionalProperties !== false && !declares(node, key))
+    setOwn(properties, key, free ? toldOnly(unionOf(values)) : unionOf(values))
+  }
   const required = (nodes[0]?.required ?? []).filter((key) =>
     nodes.every((node) => node.required?.includes(key) === true),
   )

@@ -36,15 +36,20 @@ export function drawMermaid(name: string, { nodes, edges }: Drawable): string {
   }
   if (nodes.length === 0) draw(name, `[${label(name)}]`)
   else draw('__start__', `([${label('start')}])`)
-  for (const node of nodes) draw(node.name, node.subgraph ? `[[${label(node.name)}]]` : `[${label(node.name)}]`)
+  for (const node of nodes)
+    draw(node.name, node.subgraph ? `[[${label(node.name)}]]` : `[${label(node.name)}]`)
   for (const { to } of edges) {
-    if (to !== undefined) draw(to, TERMINALS.has(to) ? `([${label(TERMINALS.get(to) ?? to)}])` : `[${label(to)}]`)
+    if (to !== undefined)
+      draw(to, TERMINALS.has(to) ? `([${label(TERMINALS.get(to) ?? to)}])` : `[${label(to)}]`)
   }
   for (const edge of edges) lines.push(...arrow(edge, ids))
   return lines.join('\n')
 }
 
-function arrow({ from, to, conditional, label: way }: GraphEdgeView, ids: ReadonlyMap<string, string>): string[] {
+function arrow(
+  { from, to, conditional, label: way }: GraphEdgeView,
+  ids: ReadonlyMap<string, string>,
+): string[] {
   const start = ids.get(from)
   // A way to anywhere leads to a mark of its own.
   const end = to === undefined ? `${start}any(${label('any node')})` : ids.get(to)

@@ -22,7 +22,8 @@ interface Message {
 function messageType(value: object): string | undefined {
   const method: unknown = Reflect.get(value, 'getType') ?? Reflect.get(value, '_getType')
   const namespace: unknown = Reflect.get(value, 'lc_namespace')
-  if (typeof method !== 'function' || !Array.isArray(namespace) || !namespace.includes('messages')) return undefined
+  if (typeof method !== 'function' || !Array.isArray(namespace) || !namespace.includes('messages'))
+    return undefined
   const type: unknown = method.call(value)
   return typeof type === 'string' ? type : undefined
 }
@@ -52,7 +53,9 @@ function plainMessage(message: Message, type: string): object {
 /** Whether a copy of the container would have all that it has. */
 function isPlain(value: object): boolean {
   if (Array.isArray(value)) return arrayProblem(value) === undefined
-  return objectProblem(value) === undefined && hiddenKeyProblem(value, Object.keys(value).length) === undefined
+  return (
+    objectProblem(value) === undefined && hiddenKeyProblem(value, Object.keys(value).length) === undefined
+  )
 }
 
 class MessageCopier {
@@ -63,7 +66,8 @@ class MessageCopier {
 
   copy(root: unknown): unknown {
     const result = this.copyOf(root)
-    for (let next = this.open.pop(); next !== undefined; next = this.open.pop()) this.fill(next.source, next.target)
+    for (let next = this.open.pop(); next !== undefined; next = this.open.pop())
+      this.fill(next.source, next.target)
     return result
   }
 

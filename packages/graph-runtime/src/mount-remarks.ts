@@ -19,19 +19,33 @@ interface Offered {
 /** Options of LangGraph's config that authors look for in `configurable`, where it ignores them. */
 const MISPLACED = ['recursionLimit', 'recursion_limit'] as const
 
-function parameterRemarks({ name, settings }: NamedGraph, { derived }: PreparedGraph, asTool: boolean): Remark[] {
+function parameterRemarks(
+  { name, settings }: NamedGraph,
+  { derived }: PreparedGraph,
+  asTool: boolean,
+): Remark[] {
   if (settings.parameters !== undefined || derived === undefined || derived.kind === 'parameters') return []
   const opaque = `graph "${name}" is a tool without declared parameters: the model sees one opaque "input"`
   if (derived.kind === 'untyped') {
     return asTool && !settings.chosen ? [{ level: 'warn', text: opaque }] : []
   }
-  if (derived.mistake) return [{ level: 'warn', text: `graph "${name}": ${derived.reason}; it takes one "input" instead` }]
+  if (derived.mistake)
+    return [{ level: 'warn', text: `graph "${name}": ${derived.reason}; it takes one "input" instead` }]
   const reason = `graph "${name}": no parameters from its schema, ${derived.reason}`
-  return asTool ? [{ level: 'warn', text: opaque }, { level: 'debug', text: reason }] : [{ level: 'debug', text: reason }]
+  return asTool
+    ? [
+        { level: 'warn', text: opaque },
+        { level: 'debug', text: reason },
+      ]
+    : [{ level: 'debug', text: reason }]
 }
 
 /** Everything worth saying about one mount. */
-export function mountRemarks(named: NamedGraph, prepared: PreparedGraph, { asTool, listed }: Offered): Remark[] {
+export function mountRemarks(
+  named: NamedGraph,
+  prepared: PreparedGraph,
+  { asTool, listed }: Offered,
+): Remark[] {
   const { name, settings } = named
   const remarks = parameterRemarks(named, prepared, asTool)
   if (prepared.failure !== undefined) {

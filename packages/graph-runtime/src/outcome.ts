@@ -11,7 +11,8 @@ import type { CheckedSettings } from './settings.ts'
 import type { GraphCallContext } from './types.ts'
 
 function cureOf(lossy: LossyValue): string {
-  if (lossy.kind !== 'undefined') return 'convert it to plain JSON before the graph ends, or make the result with output'
+  if (lossy.kind !== 'undefined')
+    return 'convert it to plain JSON before the graph ends, or make the result with output'
   if (lossy.path === 'result') return 'end with a value, null if there is none'
   return 'return null, drop the key, or set undefinedValues to "omit"'
 }
@@ -20,7 +21,11 @@ function cureOf(lossy: LossyValue): string {
 function keysOf(name: string, state: unknown, keys: readonly string[]): unknown {
   if (typeof state !== 'object' || state === null || Array.isArray(state)) {
     const kind = state === null ? 'null' : Array.isArray(state) ? 'an array' : `a ${typeof state}`
-    throw new GraphResultError(name, { path: 'result', kind }, 'resultKeys need a state with keys; use output instead')
+    throw new GraphResultError(
+      name,
+      { path: 'result', kind },
+      'resultKeys need a state with keys; use output instead',
+    )
   }
   const kept: Record<string, unknown> = {}
   for (const key of keys) if (Object.hasOwn(state, key)) setOwn(kept, key, Reflect.get(state, key))

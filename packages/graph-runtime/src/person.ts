@@ -37,7 +37,8 @@ export interface Person {
 }
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  NO_PROVIDER: 'nobody is there to answer: no user-questions provider is registered; run it where a person can be asked',
+  NO_PROVIDER:
+    'nobody is there to answer: no user-questions provider is registered; run it where a person can be asked',
   DELEGATED_CALLER:
     'the calling agent belongs to another agent and may not ask a person; put the question into its final result',
   CALLER_NOT_LIVE: 'the calling agent is not live any more; start it again',

@@ -3,7 +3,8 @@
  * graph resumes with. A graph that gave a schema of the answer gets a value that fits it; what does not
  * fit is told, so that the person can be asked again. Pure.
  */
-import { validateJsonSchemaValue, type JsonSchemaNode, type JsonSchemaScalar } from '@deepseek-ai/dsh-tools'
+import { validateJsonSchemaValue, type JsonSchemaNode } from '@deepseek-ai/dsh-tools'
+import { payloadChoices, schemaChoices, type Choice } from './choices.ts'
 import type { GraphInterrupt } from './errors.ts'
 import { toSchemaSubset } from './json-schema-subset.ts'
 import type { Answers, Question, QuestionOption } from './person.ts'
@@ -29,12 +30,6 @@ const SHOWN_CHARS = 4000
 /** Keys of a payload that hold the question itself. */
 const TEXT_KEYS = ['question', 'message', 'prompt', 'description'] as const
 
-interface Choice {
-  readonly label: string
-  readonly value: unknown
-  readonly description?: string
-}
-
 function clipped(text: string): string {
   return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text
 }
@@ -57,39 +52,6 @@ function answerSchema(raw: unknown): JsonSchemaNode | undefined {
   }
 }
 
-function scalarChoice(value: JsonSchemaScalar): Choice {
-  if (typeof value === 'boolean') return { label: value ? 'Yes' : 'No', value }
-  return { label: value === null ? 'None' : String(value), value }
-}
-
-/** The values to choose from, where the schema lists them. */
-function schemaChoices(schema: JsonSchemaNode | undefined): readonly Choice[] | undefined {
-  if (schema === undefined) return undefined
-  if (Object.hasOwn(schema, 'const')) return [scalarChoice(schema.const as JsonSchemaScalar)]
-  if (schema.enum !== undefined) return schema.enum.map(scalarChoice)
-  if (schema.type === 'boolean') return [scalarChoice(true), scalarChoice(false)]
-  if (schema.type === 'null') return [scalarChoice(null)]
-  const branches = schema.oneOf?.map(schemaChoices)
-  return branches?.every((branch) => branch !== undefined) === true
-    ? branches.flatMap((branch) => branch ?? [])
-    : undefined
-}
-
-/** Choices that the payload itself lists, as texts or as `{ label, description, value }`. */
-function payloadChoices(value: unknown): readonly Choice[] | undefined {
-  const options: unknown = isRecord(value) ? (value['options'] ?? value['choices']) : undefined
-  if (!Array.isArray(options) || options.length === 0) return undefined
-  const choices = options.flatMap((option: unknown): Choice[] => {
-    if (isText(option)) return [{ label: option, value: option }]
-    if (!isRecord(option) || !isText(option['label'])) return []
-    const description = isText(option['description']) ? { description: option['description'] } : {}
-    const chosen = Object.hasOwn(option, 'value') ? option['value'] : option['label']
-    return [{ label: option['label'], value: chosen, ...description }]
-  })
-  const labels = new Set(choices.map((choice) => choice.label))
-  return choices.length === options.length && labels.size === choices.length ? choices : undefined
-}
-
 function optionOf({ label, description }: Choice): QuestionOption {
   return description === undefined ? { label } : { label, description }
 }
@@ -100,7 +62,8 @@ interface Wording {
 }
 
 function wordingOf(value: unknown): Wording {
-  if (typeof value === 'string') return { question: isText(value) ? clipped(value) : 'The graph asks for an answer.' }
+  if (typeof value === 'string')
+    return { question: isText(value) ? clipped(value) : 'The graph asks for an answer.' }
   const key = isRecord(value) ? TEXT_KEYS.find((name) => isText(value[name])) : undefined
   if (!isRecord(value) || key === undefined) return { question: clipped(JSON.stringify(value, null, 2)) }
   const { [key]: text, options: _o, choices: _c, ...rest } = value
@@ -119,9 +82,7 @@ function typed(text: string, schema: JsonSchemaNode | undefined): Reading {
     return { kind: 'unfit', reason: `it must be ${kindText(schema)}` }
   }
   const violations = validateJsonSchemaValue(schema, value, 'answer')
-  return violations.length === 0
-    ? { kind: 'value', value }
-    : { kind: 'unfit', reason: violations.join('; ') }
+  return violations.length === 0 ? { kind: 'value', value } : { kind: 'unfit', reason: violations.join('; ') }
 }
 
 function accepts(schema: JsonSchemaNode, value: unknown): boolean {
@@ -129,7 +90,8 @@ function accepts(schema: JsonSchemaNode, value: unknown): boolean {
 }
 
 function kindText(schema: JsonSchemaNode): string {
-  if (schema.type === 'object' || schema.type === 'array' || schema.type === undefined) return 'JSON that fits'
+  if (schema.type === 'object' || schema.type === 'array' || schema.type === undefined)
+    return 'JSON that fits'
   return schema.type === 'integer' ? 'a whole number' : `a ${schema.type}`
 }
 
@@ -152,11 +114,16 @@ function formText(schema: JsonSchemaNode | undefined): string | undefined {
  */
 export function questionOf(
   interrupt: GraphInterrupt,
-  { header, id, complaint }: { readonly header: string; readonly id: string; readonly complaint?: string | undefined },
+  {
+    header,
+    id,
+    complaint,
+  }: { readonly header: string; readonly id: string; readonly complaint?: string | undefined },
 ): TypedQuestion {
   const schema = answerSchema(interrupt.responseSchema)
   const several = schema?.type === 'array' ? schemaChoices(schema.items) : undefined
-  const choices = several ?? schemaChoices(schema) ?? (schema === undefined ? payloadChoices(interrupt.value) : undefined)
+  const choices =
+    several ?? schemaChoices(schema) ?? (schema === undefined ? payloadChoices(interrupt.value) : undefined)
   const { question, detail } = wordingOf(interrupt.value)
   const form = choices === undefined ? formText(schema) : undefined
   const note = complaint === undefined ? undefined : `The last answer was refused: ${complaint}`
@@ -199,7 +166,5 @@ function reading(answers: Answers, id: string, { schema, choices, many }: Expect
 
 function fitting(value: unknown, schema: JsonSchemaNode | undefined): Reading {
   const violations = schema === undefined ? [] : validateJsonSchemaValue(schema, value, 'answer')
-  return violations.length === 0
-    ? { kind: 'value', value }
-    : { kind: 'unfit', reason: violations.join('; ') }
+  return violations.length === 0 ? { kind: 'value', value } : { kind: 'unfit', reason: violations.join('; ') }
 }

@@ -6,43 +6,20 @@
  * The service is one plain object for everybody, so each registration says whose it is.
  */
 import { Context } from '@deepseek-ai/cordis'
-import { scopeOf, type ScopeKey } from '@deepseek-ai/dsh-scope'
+import type { ScopeKey } from '@deepseek-ai/dsh-scope'
 import type { ToolDefinition } from '@deepseek-ai/dsh-tools'
-import { RunningCalls } from './call-scope.ts'
-import { servicesOf } from './call-services.ts'
-import { recordOf, type NamedGraph } from './definition-record.ts'
-import { GraphDefinitionError, GraphDuplicateError, GraphError, messageOf } from './errors.ts'
-import { GraphLayers } from './graph-layers.ts'
-import { isBuilder, isInvocable, type GraphSource } from './graph-source.ts'
-import { mountRemarks } from './mount-remarks.ts'
+import { recordOf } from './definition-record.ts'
+import { GraphDefinitionError } from './errors.ts'
+import { registrationOf, sourceOf, type GraphMounts } from './mounts.ts'
 import { pictureOf, type GraphPicture } from './picture.ts'
-import { createGraphTool, nameGraph, prepareGraph } from './tool.ts'
+import { createGraphTool, nameGraph } from './tool.ts'
 import type { GraphDefinition, GraphEntry, GraphLike, GraphToolOptions } from './types.ts'
 
-/** What a mount enters. */
-interface Registration {
-  readonly ctx: Context
-  readonly named: NamedGraph
-  readonly definition?: GraphDefinition
-  readonly asTool: boolean
-  readonly listed: boolean
-}
-
-/** Where the graph of each entry comes from. */
-const sources = new WeakMap<GraphEntry, GraphSource>()
-
-/** Where the graph of an entry comes from. */
-export function sourceOf(entry: GraphEntry): GraphSource | undefined {
-  return sources.get(entry)
-}
-
 export class GraphTools {
-  private readonly layers = new GraphLayers()
-  private readonly log: Context
+  private readonly mounts: GraphMounts
 
-  /** @param log context whose logger gets the warnings. */
-  constructor(log: Context) {
-    this.log = log
+  constructor(mounts: GraphMounts) {
+    this.mounts = mounts
   }
 
   /**
@@ -55,14 +32,8 @@ export class GraphTools {
    *   {@link GraphDuplicateError} a name that is taken. Nothing is left half registered.
    */
   mount(definition: GraphDefinition, ctx: Context): GraphEntry {
-    const record = recordOf(definition)
-    if (record === undefined) throw notADefinition(definition)
-    if (record.problem !== undefined) throw record.problem
-    // A record without a problem has a graph.
-    const named = record.named as NamedGraph
-    const { asTool, asGraphTool } = definition
-    const owner = requireContext('mount', named.name, ctx)
-    return this.enter({ ctx: owner, named, definition, asTool, listed: asGraphTool })
+    const registration = registrationOf(definition)
+    return this.mounts.mount(registration, requireContext('mount', registration.named.name, ctx))
   }
 
   /**
@@ -82,12 +53,8 @@ export class GraphTools {
       ])
     }
     const named = nameGraph(graph, options)
-    return this.enter({
-      ctx: requireContext('register', named.name, ctx),
-      named,
-      asTool: false,
-      listed: true,
-    })
+    const owner = requireContext('register', named.name, ctx)
+    return this.mounts.mount({ named, asTool: false, listed: true }, owner)
   }
 
   /** Converts a graph into a DSH tool without registering it; see {@link createGraphTool}. */
@@ -97,12 +64,12 @@ export class GraphTools {
 
   /** The graph of that name as `scope` sees it; without a scope, in the global layer. */
   get(name: string, scope?: ScopeKey): GraphEntry | undefined {
-    return this.layers.resolve(name, scope)
+    return this.mounts.layers.resolve(name, scope)
   }
 
   /** All graphs that `scope` sees, in order of registration; without a scope, the global layer. A frozen snapshot. */
   list(scope?: ScopeKey): readonly GraphEntry[] {
-    return Object.freeze(this.layers.visible(scope))
+    return Object.freeze(this.mounts.layers.visible(scope))
   }
 
   /**
@@ -113,7 +80,7 @@ export class GraphTools {
    */
   describe(name: string, scope?: ScopeKey): GraphPicture | undefined {
     const entry = this.get(name, scope)
-    const source = entry && sources.get(entry)
+    const source = entry && sourceOf(entry)
     return entry && source && pictureOf(entry.name, entry.description, source)
   }
 
@@ -125,81 +92,8 @@ export class GraphTools {
    * @returns whether something was taken off.
    */
   unregister(graph: string | GraphEntry, scope?: ScopeKey): boolean {
-    const entry = typeof graph === 'string' ? this.layers.own(graph, scope) : graph
-    return entry !== undefined && this.layers.remove(entry)
-  }
-
-  /** The one way in: all checks first, then the registry, then `ctx.tools`. */
-  private enter(registration: Registration): GraphEntry {
-    const { ctx, named, definition, listed } = registration
-    // Before the author's factory runs.
-    if (listed) this.layers.refuseTaken(named.name, scopeOf(ctx))
-    const calls = new RunningCalls(named.name)
-    const prepared = prepareGraph(named, { calls, services: servicesOf(ctx) })
-    const entry: GraphEntry = Object.freeze({
-      name: named.name,
-      description: prepared.tool.description,
-      parameters: prepared.parameters,
-      tool: Object.freeze(prepared.tool),
-      ...(definition === undefined ? {} : { definition }),
-      ...(prepared.shape === undefined ? {} : { shape: prepared.shape }),
-      asOperator: definition?.asOperator === true,
-      check: (args: unknown) => prepared.callable.check(args),
-      run: (args: unknown, call) => prepared.callable.run(args, call),
-      dispose: async () => leave(),
-    } satisfies GraphEntry)
-    const leave = ctx.effect(() => this.hold(entry, calls, registration), `graphTools: ${named.name}`)
-    sources.set(entry, named.source)
-    for (const { level, text } of mountRemarks(named, prepared, registration)) {
-      this.log.logger('graph-runtime')[level]('%s', text)
-    }
-    return entry
-  }
-
-  /**
-   * Enters both registries, or neither.
-   *
-   * @returns leaves them at once, so that the names are free, then ends the running calls.
-   */
-  private hold(entry: GraphEntry, calls: RunningCalls, registration: Registration): () => Promise<void> {
-    const { ctx, asTool, listed } = registration
-    if (listed) this.layers.insert(entry, scopeOf(ctx))
-    let removeTool: (() => void) | undefined
-    try {
-      if (asTool) removeTool = registerTool(ctx, entry.tool)
-    } catch (error) {
-      this.layers.remove(entry)
-      throw error
-    }
-    return () => {
-      this.layers.remove(entry)
-      removeTool?.()
-      return calls.close()
-    }
-  }
-}
-
-/** Registers in the layer of `ctx`, whatever that context injects. */
-function registerTool(ctx: Context, tool: ToolDefinition): () => void {
-  const tools = ctx.get('tools')
-  if (tools === undefined) {
-    throw new GraphError(
-      'GRAPH_UNAVAILABLE',
-      tool.name,
-      `graph "${tool.name}" is declared asTool, but there is no ctx.tools`,
-    )
-  }
-  try {
-    return tools.register(tool)
-  } catch (error) {
-    throw new GraphDuplicateError(
-      tool.name,
-      `refused by ctx.tools: ${messageOf(error)}`,
-      'choose another name',
-      {
-        cause: error,
-      },
-    )
+    const entry = typeof graph === 'string' ? this.mounts.layers.own(graph, scope) : graph
+    return entry !== undefined && this.mounts.layers.remove(entry)
   }
 }
 
@@ -207,14 +101,5 @@ function requireContext(verb: string, graph: string, ctx: Context): Context {
   if (Context.is(ctx)) return ctx
   throw new GraphDefinitionError(graph, [
     `${verb} needs the context that owns the graph as its second argument`,
-  ])
-}
-
-function notADefinition(value: unknown): GraphDefinitionError {
-  const graph = isInvocable(value) || isBuilder(value)
-  return new GraphDefinitionError(undefined, [
-    graph
-      ? 'mount takes a definition; use register(graph, ctx) for a graph'
-      : 'mount takes what createGraphDefinition returned',
   ])
 }

@@ -2,7 +2,11 @@
  * Checks an author's declaration, field by field and as a whole, and keeps a frozen copy of it.
  * Everything wrong is found at once. Nothing here runs the author's code, apart from reading the fields.
  */
-import { valueSchemaSpecToJsonSchema, type JsonSchemaNode, type ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
+import {
+  valueSchemaSpecToJsonSchema,
+  type JsonSchemaNode,
+  type ParameterSchemaSpec,
+} from '@deepseek-ai/dsh-tools'
 import { messageOf } from './errors.ts'
 import { declaredParameters, type GraphParameters } from './parameters.ts'
 import {

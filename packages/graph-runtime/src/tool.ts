@@ -49,7 +49,13 @@ interface Reading {
 function read({ name, source, settings }: NamedGraph): Reading {
   const { description: ownText, parameters: declared } = settings
   if (ownText !== undefined && declared !== undefined) {
-    return { description: ownText, parameters: declared, shape: undefined, derived: undefined, failure: undefined }
+    return {
+      description: ownText,
+      parameters: declared,
+      shape: undefined,
+      derived: undefined,
+      failure: undefined,
+    }
   }
   const peeked = source.peek()
   const graph = peeked.kind === 'graph' ? peeked.graph : undefined
@@ -65,7 +71,12 @@ function read({ name, source, settings }: NamedGraph): Reading {
   }
 }
 
-function toolOf(name: string, reading: Reading, settings: CheckedSettings, callable: GraphCallable): ToolDefinition {
+function toolOf(
+  name: string,
+  reading: Reading,
+  settings: CheckedSettings,
+  callable: GraphCallable,
+): ToolDefinition {
   const { description, parameters } = reading
   return {
     name,

@@ -61,7 +61,11 @@ const object: Build = (kind, convert, schema) => {
     Object.defineProperty(properties, key, { value: convert(field), enumerable: true })
     if (!isOptional(field)) required.push(key)
   }
-  const additional = closed ? { additionalProperties: false } : rest ? { additionalProperties: convert(rest) } : {}
+  const additional = closed
+    ? { additionalProperties: false }
+    : rest
+      ? { additionalProperties: convert(rest) }
+      : {}
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), ...additional }
 }
 
@@ -136,10 +140,14 @@ function constraint({ check, def }: ZodCheck, size: 'Length' | 'Items', type: st
       return { [`min${size}`]: def['length'] ?? value, [`max${size}`]: def['length'] ?? value }
     case 'greater_than':
     case 'min':
-      return type === 'string' ? { minLength: value } : { [inclusive ? 'minimum' : 'exclusiveMinimum']: value }
+      return type === 'string'
+        ? { minLength: value }
+        : { [inclusive ? 'minimum' : 'exclusiveMinimum']: value }
     case 'less_than':
     case 'max':
-      return type === 'string' ? { maxLength: value } : { [inclusive ? 'maximum' : 'exclusiveMaximum']: value }
+      return type === 'string'
+        ? { maxLength: value }
+        : { [inclusive ? 'maximum' : 'exclusiveMaximum']: value }
     case 'multiple_of':
     case 'multipleOf':
       return { multipleOf: value }
@@ -148,7 +156,8 @@ function constraint({ check, def }: ZodCheck, size: 'Length' | 'Items', type: st
     case 'string_format':
       return def['format'] === 'regex' ? { pattern: sourceOf(def['pattern']) } : { format: def['format'] }
     default:
-      return type === 'string' && /^(email|url|uuid|cuid|cuid2|ulid|ip|datetime|date|time|duration)$/.test(check)
+      return type === 'string' &&
+        /^(email|url|uuid|cuid|cuid2|ulid|ip|datetime|date|time|duration)$/.test(check)
         ? { format: check }
         : {}
   }

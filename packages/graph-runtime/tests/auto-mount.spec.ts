@@ -53,6 +53,32 @@ describe('defineGraph', () => {
     expect(host.toolNames()).toEqual(['before', 'meanwhile'])
   })
 
+  it('ends its running calls when the plugin unloads, and the unload waits for them (R17)', async () => {
+    const host = await bootTools()
+    const plugin = await host.load()
+    let begin = (): void => undefined
+    const begun = new Promise<void>((resolve) => (begin = resolve))
+    const ended = vi.fn()
+    define({
+      ...tool,
+      name: 'waits',
+      build: () => ({
+        invoke: (_input, config) =>
+          new Promise((_, reject) => {
+            const { signal } = config as { signal: AbortSignal }
+            signal.addEventListener('abort', () => setImmediate(() => (ended(), reject(signal.reason))))
+            begin()
+          }),
+      }),
+    })
+    const call = host.graphTools().get('waits')?.run({ topic: 'x' }, {})
+    const failure = call?.catch((error: unknown) => error)
+    await begun
+    await plugin.dispose()
+    expect(ended).toHaveBeenCalledTimes(1)
+    expect(await failure).toMatchObject({ code: 'GRAPH_UNMOUNTED' })
+  })
+
   it('gives the same tools after fifty rounds of dispose and apply (R18)', async () => {
     const host = await bootTools()
     const build = vi.fn(echoBuilder)

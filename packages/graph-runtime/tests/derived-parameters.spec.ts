@@ -1,5 +1,12 @@
 import { validateJsonSchemaValue, type JsonSchemaNode } from '@deepseek-ai/dsh-tools'
-import { Annotation, MessagesValue, MessagesZodState, ReducedValue, StateSchema, UntrackedValue } from '@langchain/langgraph'
+import {
+  Annotation,
+  MessagesValue,
+  MessagesZodState,
+  ReducedValue,
+  StateSchema,
+  UntrackedValue,
+} from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
 import type { GraphDefinitionOptions, GraphLike } from '../src/index.ts'
 import { toSchemaSubset } from '../src/json-schema-subset.ts'
@@ -31,7 +38,10 @@ function person(zod: Zod): Schema {
   return zod.object({
     name: zod.string().min(3).describe('Who.'),
     age: zod.number().int().min(1).max(150).default(30),
-    tags: zod.array(zod.enum(['a', 'b'])).min(1).optional(),
+    tags: zod
+      .array(zod.enum(['a', 'b']))
+      .min(1)
+      .optional(),
     id: zod.union([zod.string(), zod.number()]),
     shape: zod.discriminatedUnion('kind', [
       zod.object({ kind: zod.literal('circle'), r: zod.number() }),
@@ -128,13 +138,18 @@ describe('parameters nobody declared', () => {
     })
     expect(errorOf(await call({ step: 'x' })).message).toMatch(/"step": .*2/)
     expect(valueOf(await call({ step: 'xy', log: 'one' }))).toMatchObject({ step: 'xy', log: ['one'] })
-    const input = await derived(new StateSchema({ step: z.string() as never, n: z.number().default(1) as never }))
+    const input = await derived(
+      new StateSchema({ step: z.string() as never, n: z.number().default(1) as never }),
+    )
     expect(input.required).toEqual(['step'])
   })
 
   it('describe messages as plain objects, which LangGraph takes', async () => {
     const { schema, call } = await offered(() => keeping(MessagesZodState))
-    expect(schema.properties?.['messages']).toMatchObject({ type: 'array', items: { required: ['role', 'content'] } })
+    expect(schema.properties?.['messages']).toMatchObject({
+      type: 'array',
+      items: { required: ['role', 'content'] },
+    })
     expect(valueOf(await call({ messages: [{ role: 'user', content: 'hi' }] }))).toEqual({
       messages: [{ role: 'user', content: 'hi' }],
     })
@@ -187,16 +202,29 @@ describe('what cannot be expressed', () => {
 
   it('falls back for a union at the root', async () => {
     const builder = keeping(z.object({ a: z.string() }))
-    Reflect.set(builder, '_inputRuntimeDefinition', z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]))
+    Reflect.set(
+      builder,
+      '_inputRuntimeDefinition',
+      z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+    )
     expect((await offered(() => builder)).schema).toEqual(OPAQUE)
   })
 
   it.each([
-    ['getters that throw', Object.defineProperty({}, 'a', { enumerable: true, get: () => JSON.parse('{') as unknown })],
+    [
+      'getters that throw',
+      Object.defineProperty({}, 'a', { enumerable: true, get: () => JSON.parse('{') as unknown }),
+    ],
     ['a shape that is none', { _zod: { def: { type: 'object', shape: { a: 1, b: { _zod: 3 } } } } }],
     ['a schema of nobody', { _zod: { def: { type: 'object', shape: { a: { '~standard': {} } } } } }],
-    ['a JSON schema that lies', { _zod: { def: { type: 'object', shape: { a: lying({ $ref: '#/nowhere' }) } } } }],
-    ['a reference outwards', { _zod: { def: { type: 'object', shape: { a: lying({ $ref: 'http://x' }) } } } }],
+    [
+      'a JSON schema that lies',
+      { _zod: { def: { type: 'object', shape: { a: lying({ $ref: '#/nowhere' }) } } } },
+    ],
+    [
+      'a reference outwards',
+      { _zod: { def: { type: 'object', shape: { a: lying({ $ref: 'http://x' }) } } } },
+    ],
   ])('never breaks a mount: %s', async (_, input) => {
     const builder = keeping(z.object({ a: z.string() }))
     Reflect.set(builder, '_inputRuntimeDefinition', input)
@@ -208,15 +236,28 @@ describe('what cannot be expressed', () => {
     const doubling = Object.fromEntries(
       Array.from({ length: 30 }, (_, i) => [
         `d${i}`,
-        { type: 'array', prefixItems: [], anyOf: [1, 2].map(() => ({ type: 'object', properties: { x: { $ref: `#/$defs/d${i + 1}` } } })) },
+        {
+          type: 'array',
+          prefixItems: [],
+          anyOf: [1, 2].map(() => ({ type: 'object', properties: { x: { $ref: `#/$defs/d${i + 1}` } } })),
+        },
       ]),
     )
-    expect(() => toSchemaSubset({ $ref: '#/$defs/d0', $defs: { ...doubling, d30: { type: 'string' } } })).toThrow('too large')
+    expect(() =>
+      toSchemaSubset({ $ref: '#/$defs/d0', $defs: { ...doubling, d30: { type: 'string' } } }),
+    ).toThrow('too large')
   })
 })
 
 function lying(json: object): object {
-  return { '~standard': { version: 1, vendor: 'x', validate: (value: unknown) => ({ value }), jsonSchema: { input: () => json } } }
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'x',
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => json },
+    },
+  }
 }
 
 describe('the parameters option', () => {
@@ -231,7 +272,9 @@ describe('the parameters option', () => {
   })
 
   it('of "auto" is the default', async () => {
-    expect((await offered(() => keeping(person(z)), { parameters: 'auto' })).schema.properties).toEqual(PERSON.properties)
+    expect((await offered(() => keeping(person(z)), { parameters: 'auto' })).schema.properties).toEqual(
+      PERSON.properties,
+    )
   })
 
   it('picks keys, and then no others reach the graph', async () => {
@@ -289,7 +332,7 @@ describe('the author’s own schema', () => {
   })
 
   it('may check asynchronously; only the call finds that', async () => {
-    const state = z.object({ name: z.string().refine(async (name) => name !== 'taken', 'is taken') })
+    const state = z.object({ name: z.string().refine(async (name: unknown) => name !== 'taken', 'is taken') })
     const { host, call } = await offered(() => keeping(state))
     expect(host.graphTools().get('g')?.check({ name: 'taken' })).toEqual([])
     expect(errorOf(await call({ name: 'taken' }))).toEqual({
@@ -315,8 +358,30 @@ describe('the author’s own schema', () => {
     expect(errorOf(await call({ a: 'x' }))).toEqual({ code: undefined, message: 'author bug' })
   })
 
+  it('of another library is asked as well, and may throw', async () => {
+    const field = {
+      '~standard': {
+        version: 1,
+        vendor: 'x',
+        validate(value: unknown) {
+          if (value === 'throw') throw new Error('schema bug')
+          return value === 'bad' ? { issues: [{ message: 'is bad', path: [{ key: 'deep' }, 0] }] } : { value }
+        },
+        jsonSchema: { input: () => ({ type: 'string' }) },
+      },
+    }
+    const { schema, call } = await offered(() => keeping(new StateSchema({ a: field as never })))
+    expect(schema.properties).toEqual({ a: { type: 'string' } })
+    expect(errorOf(await call({ a: 'bad' })).message).toBe('invalid arguments: "a.deep[0]": is bad')
+    expect(valueOf(await call({ a: 'good' }))).toEqual({ a: 'good' })
+    expect(errorOf(await call({ a: 'throw' }))).toEqual({ code: undefined, message: 'schema bug' })
+  })
+
   it('fills in its defaults and transforms itself', async () => {
-    const input = z.object({ n: z.number().default(2), t: z.string().transform((text) => String(text).length) })
+    const input = z.object({
+      n: z.number().default(2),
+      t: z.string().transform((text: unknown) => String(text).length),
+    })
     const build = () => keeping({ state: z.object({ n: z.number(), t: z.number() }), input })
     expect(valueOf(await (await offered(build)).call({ t: 'abc' }))).toEqual({ n: 2, t: 3 })
   })
@@ -334,6 +399,11 @@ describe('the subset', () => {
 
   it.each([
     ['overlapping objects', z.union([z.object({ a: z.string() }), z.object({ b: z.number() })]), { a: 'x' }],
+    [
+      'a key that only the other object has',
+      z.union([z.object({ a: z.string() }), z.object({ b: z.number() })]),
+      { a: 'x', b: 'y' },
+    ],
     ['an integer among numbers', z.union([z.int(), z.number()]), 1],
     ['a text among texts', z.union([z.literal('a'), z.string()]), 'a'],
     ['arrays', z.union([z.array(z.string()), z.array(z.number())]), []],
@@ -362,11 +432,19 @@ describe('the subset', () => {
 
   it('says in words what it cannot enforce', () => {
     expect(of(z3.number().gt(1).multipleOf(2)).description).toBe('(more than 1; a multiple of 2)')
-    expect(of(z.tuple([z.string(), z.number()]))).toEqual({ type: 'array', description: '(items in order: string, number)' })
-    expect(of(z.record(z.string(), z.number()))).toMatchObject({ properties: {}, description: '(values of other keys: number)' })
+    expect(of(z.tuple([z.string(), z.number()]))).toEqual({
+      type: 'array',
+      description: '(items in order: string, number)',
+    })
+    expect(of(z.record(z.string(), z.number()))).toMatchObject({
+      properties: {},
+      description: '(values of other keys: number)',
+    })
     expect(of(z.string().regex(/^a+$/)).description).toBe('(matches /^a+$/)')
     expect(of(z.email()).description).toBe('(format email)')
-    expect(of(z3.string().email().length(5)).description).toBe('(at least 5 characters; at most 5 characters; format email)')
+    expect(of(z3.string().email().length(5)).description).toBe(
+      '(at least 5 characters; at most 5 characters; format email)',
+    )
   })
 
   it('cuts recursion at any JSON', () => {

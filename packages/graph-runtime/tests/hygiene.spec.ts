@@ -32,7 +32,13 @@ describe('options of LangGraph', () => {
     const configs: object[] = []
     const store = new InMemoryStore()
     const context = { tenant: 'a' }
-    const { call } = await mounted({ build: noting(configs), context, durability: 'exit', store, recursionLimit: 7 })
+    const { call } = await mounted({
+      build: noting(configs),
+      context,
+      durability: 'exit',
+      store,
+      recursionLimit: 7,
+    })
     context.tenant = 'b'
     valueOf(await call())
     expect(configs).toEqual([{ context: { tenant: 'a' }, durability: 'exit', store, recursionLimit: 7 }])
@@ -71,13 +77,16 @@ describe('options of LangGraph', () => {
     expect(() => createGraphDefinition({ name: 'g', build, ...(options as object) })).toThrow(text)
   })
 
-  it.each(['recursionLimit', 'recursion_limit'])('put into configurable, %s is warned about once', async (key) => {
-    const { host, call } = await mounted({ build: echoBuilder, configurable: { [key]: 3 } })
-    for (let i = 0; i < 3; i++) valueOf(await call())
-    expect(host.warnings()).toEqual([
-      `graph "g": LangGraph ignores configurable.${key}; set recursionLimit beside configurable`,
-    ])
-  })
+  it.each(['recursionLimit', 'recursion_limit'])(
+    'put into configurable, %s is warned about once',
+    async (key) => {
+      const { host, call } = await mounted({ build: echoBuilder, configurable: { [key]: 3 } })
+      for (let i = 0; i < 3; i++) valueOf(await call())
+      expect(host.warnings()).toEqual([
+        `graph "g": LangGraph ignores configurable.${key}; set recursionLimit beside configurable`,
+      ])
+    },
+  )
 })
 
 describe('drain', () => {
@@ -108,14 +117,14 @@ describe('drain', () => {
     const { entry } = await mounted({ build, drain: true })
     const controller = new AbortController()
     const ended = vi.fn()
-    const call = entry.run({ input: 1 }, { signal: controller.signal }).finally(ended)
-    const failed = expect(call).rejects.toThrow('enough')
+    const call = entry.run({ input: 1 }, { signal: controller.signal })
+    call.catch(ended)
     await begun
     controller.abort(new Error('enough'))
     await new Promise((resolve) => setImmediate(resolve))
     expect(ended).not.toHaveBeenCalled()
     release()
-    await failed
+    await expect(call).rejects.toThrow('enough')
     expect(drained).toEqual([true])
     expect(after).not.toHaveBeenCalled()
   })
@@ -136,7 +145,7 @@ describe('drain', () => {
       new StateGraph(Annotation.Root({ input: Annotation<unknown> }))
         .addNode('patient', async (_state, config) => {
           const { control } = config as { control?: { drainRequested: boolean } }
-          while (control?.drainRequested === false) await new Promise((resolve) => setImmediate(resolve))
+          await vi.waitUntil(() => control?.drainRequested)
           return {}
         })
         .addEdge(START, 'patient')
@@ -155,7 +164,9 @@ describe('drain', () => {
   it('does not keep a call from an abort that came before it (R71)', async () => {
     const node = vi.fn(() => 1)
     const { entry } = await mounted({ drain: true, build: () => endingWith(node) })
-    await expect(entry.run({ input: 1 }, { signal: AbortSignal.abort(new Error('late')) })).rejects.toThrow('late')
+    await expect(entry.run({ input: 1 }, { signal: AbortSignal.abort(new Error('late')) })).rejects.toThrow(
+      'late',
+    )
     expect(node).not.toHaveBeenCalled()
   })
 })
@@ -172,7 +183,13 @@ describe('a graph within a graph', () => {
       })
       .addEdge('echo', 'peek')
       .compile({ checkpointer: saver })
-    define({ name: 'inner', parameters: topicOnly, asTool: true, threadId: 'inner-thread', build: () => inner })
+    define({
+      name: 'inner',
+      parameters: topicOnly,
+      asTool: true,
+      threadId: 'inner-thread',
+      build: () => inner,
+    })
     const outer = endingWith(async () => valueOf(await host.call('inner', { topic: 'x' })))
       .compile({ checkpointer: new MemorySaver(), store: new InMemoryStore() })
       .withConfig({ tags: ['outer-tag'], metadata: { outer: true } })
@@ -188,7 +205,11 @@ describe('a graph within a graph', () => {
     expect(valueOf(await host.call('outer', { input: 1 }))).toMatchObject({ out: { log: ['seen:x'] } })
     const [config] = seen
     expect(config).not.toHaveProperty('secret')
-    expect([config?.['thread_id'], config?.['recursionLimit'], config?.['store']]).toEqual(['inner-thread', 25, undefined])
+    expect([config?.['thread_id'], config?.['recursionLimit'], config?.['store']]).toEqual([
+      'inner-thread',
+      25,
+      undefined,
+    ])
     expect(JSON.stringify([config?.['tags'], config?.['metadata']])).not.toContain('outer')
     expect(Object.keys(saver.storage)).toEqual(['inner-thread'])
   })
@@ -209,8 +230,14 @@ describe('a graph within a graph', () => {
     )
     const parameters = { input: { type: 'json' } } as const
     define({ name: 'leaf', parameters, asTool: true, build: () => leaf })
-    for (const [name, inner] of [['mid', 'leaf'], ['top', 'mid']] as const) {
-      const build = () => endingWith(async (_input, signal) => valueOf(await host.call(inner, { input: 1 }, signal && { signal })))
+    for (const [name, inner] of [
+      ['mid', 'leaf'],
+      ['top', 'mid'],
+    ] as const) {
+      const build = () =>
+        endingWith(async (_input, signal) =>
+          valueOf(await host.call(inner, { input: 1 }, signal && { signal })),
+        )
       define({ name, parameters, asTool: true, build })
     }
     const controller = new AbortController()
@@ -227,9 +254,17 @@ describe('asOperator', () => {
   it('is kept on definition and entry, and changes nothing else', async () => {
     const host = await bootGraphs()
     const build = echoBuilder
-    const [operator, plain] = [define({ name: 'op', build, asOperator: true }), define({ name: 'plain', build })]
+    const [operator, plain] = [
+      define({ name: 'op', build, asOperator: true }),
+      define({ name: 'plain', build }),
+    ]
     expect([operator.asOperator, plain.asOperator]).toEqual([true, false])
-    expect(host.graphTools().list().map((entry) => [entry.name, entry.asOperator])).toEqual([
+    expect(
+      host
+        .graphTools()
+        .list()
+        .map((entry) => [entry.name, entry.asOperator]),
+    ).toEqual([
       ['op', true],
       ['plain', false],
     ])
@@ -241,6 +276,8 @@ describe('asOperator', () => {
     [{ asOperator: 'yes' }, 'asOperator must be true or false'],
     [{ asOperator: true, asGraphTool: false }, 'asOperator needs asGraphTool'],
   ])('that makes no sense is refused: %j', (options, text) => {
-    expect(() => createGraphDefinition({ name: 'g', build: echoBuilder, ...(options as object) })).toThrow(text)
+    expect(() => createGraphDefinition({ name: 'g', build: echoBuilder, ...(options as object) })).toThrow(
+      text,
+    )
   })
 })

@@ -1,7 +1,14 @@
 import { getEventListeners } from 'node:events'
+import { isJsonValue } from '@deepseek-ai/dsh-session'
 import { Annotation, entrypoint, interrupt, MemorySaver, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
-import { createGraphDefinition, createGraphTool, type GraphDefinitionOptions, type GraphLike } from '../src/index.ts'
+import {
+  createGraphDefinition,
+  createGraphTool,
+  type GraphInterruptedError,
+  type GraphDefinitionOptions,
+  type GraphLike,
+} from '../src/index.ts'
 import { topicOnly } from './graphs.ts'
 import { bootAgents, bootGraphs, createAgent, define, errorOf, valueOf, type Host } from './host.ts'
 import { answering, loadQuestions, type Asked } from './person.ts'
@@ -77,7 +84,9 @@ describe('a question of a graph', () => {
     expect(answer).toBe(false)
     const opaque = await answered({ wind: 7 }, () => ({ custom: 'x' }))
     expect(opaque.question?.question).toBe(JSON.stringify({ wind: 7 }, null, 2))
-    expect((await answered('', () => ({ custom: 'x' }))).question?.question).toBe('The graph asks for an answer.')
+    expect((await answered('', () => ({ custom: 'x' }))).question?.question).toBe(
+      'The graph asks for an answer.',
+    )
     expect((await answered('x'.repeat(9000), () => ({ custom: 'x' }))).question?.question.length).toBe(4001)
   })
 
@@ -103,6 +112,17 @@ describe('a question of a graph', () => {
     expect(number.question?.detail).toBe('Answer with a whole number. (at least 1)')
     const object = await answered('?', () => ({ custom: '{"n":1}' }), z.object({ n: z.number() }))
     expect(object.question?.detail).toMatch(/^Answer with JSON that fits this schema:\n\{/)
+  })
+
+  it('is told to programs with the schema of its answer, as plain JSON', async () => {
+    const { entry } = await mounted({ build: asks('n?', z.number()) })
+    const error = (await entry
+      .run({ input: 1 }, {})
+      .catch((thrown: unknown) => thrown)) as GraphInterruptedError
+    expect(error.interrupts).toEqual([
+      { id: expect.any(String), value: 'n?', responseSchema: expect.objectContaining({ type: 'number' }) },
+    ])
+    expect(isJsonValue(error.interrupts)).toBe(true)
   })
 
   it('is asked again with the reason when the answer does not fit its schema', async () => {
@@ -138,7 +158,11 @@ describe('a question of a graph', () => {
   })
 
   it('takes a label that nobody offered for free text', async () => {
-    const { asked, answer } = await answered('?', (_, round) => (round === 1 ? 'green' : 'red'), z.enum(['red']))
+    const { asked, answer } = await answered(
+      '?',
+      (_, round) => (round === 1 ? 'green' : 'red'),
+      z.enum(['red']),
+    )
     expect(answer).toBe('red')
     expect(asked).toHaveLength(2)
   })
@@ -158,7 +182,11 @@ describe('several questions', () => {
     const asked: Asked[] = []
     await loadQuestions(host.ctx, (request) => {
       asked.push(request)
-      const answers = request.questions.map(({ id, question }) => ({ id, selected: [], custom: `to ${question}` }))
+      const answers = request.questions.map(({ id, question }) => ({
+        id,
+        selected: [],
+        custom: `to ${question}`,
+      }))
       return { answers: answers.toReversed() }
     })
     expect(valueOf(await call())).toEqual({ input: 1, a: 'to left?', b: 'to right?' })
@@ -191,7 +219,12 @@ describe('several questions', () => {
     const build = () => ({
       lg_is_pregel: true,
       checkpointer: {},
-      invoke: async () => ({ __interrupt__: [{ id: 'x', value: 1 }, { id: 'x', value: 2 }] }),
+      invoke: async () => ({
+        __interrupt__: [
+          { id: 'x', value: 1 },
+          { id: 'x', value: 2 },
+        ],
+      }),
     })
     const { host, call } = await mounted({ build, threadId: 't', ephemeralThread: false })
     await loadQuestions(host.ctx, answering(() => 'x').answer)
@@ -209,8 +242,16 @@ describe('several questions', () => {
 
 describe('without an answer', () => {
   it.each([
-    ['a checkpointer', { build: () => asking }, 'compile it with a checkpointer and give its definition a threadId'],
-    ['ctx.userQuestions', { build: asks('hm?') }, 'there is no ctx.userQuestions; load a plugin that provides it'],
+    [
+      'a checkpointer',
+      { build: () => asking },
+      'compile it with a checkpointer and give its definition a threadId',
+    ],
+    [
+      'ctx.userQuestions',
+      { build: asks('hm?') },
+      'there is no ctx.userQuestions; load a plugin that provides it',
+    ],
     [
       'a memory that LangGraph knows',
       { build: () => ({ invoke: async () => ({ __interrupt__: [{ value: 'hm?' }] }) }) },
@@ -277,10 +318,16 @@ describe('without an answer', () => {
     const host = await bootAgents()
     const agent = await createAgent(host.ctx)
     await loadQuestions(host.ctx, answering(() => ({ custom: 'aye' })).answer)
-    const tool = createGraphTool(asks('hm?')(), { name: 'made', parameters: topicOnly, ephemeralThread: true })
+    const tool = createGraphTool(asks('hm?')(), {
+      name: 'made',
+      parameters: topicOnly,
+      ephemeralThread: true,
+    })
     host.ctx.get('tools')?.register(tool)
     expect(valueOf(await host.call('made', { topic: 'x' }, { agent }))).toMatchObject({ a: 'aye' })
-    expect(errorOf(await host.call('made', { topic: 'x' })).message).toContain('there is no ctx.userQuestions')
+    expect(errorOf(await host.call('made', { topic: 'x' })).message).toContain(
+      'there is no ctx.userQuestions',
+    )
   })
 })
 
@@ -319,10 +366,10 @@ describe('an abort while the person thinks', () => {
     const asked = vi.fn(() => new Promise<never>(() => undefined))
     await loadQuestions(host.ctx, asked)
     const call = entry.run({ input: 1 }, {})
-    const settled = expect(call).rejects.toMatchObject({ code: 'GRAPH_UNMOUNTED' })
+    const failure = call.catch((error: unknown) => error)
     await vi.waitFor(() => expect(asked).toHaveBeenCalled())
     await entry.dispose()
-    await settled
+    expect(await failure).toMatchObject({ code: 'GRAPH_UNMOUNTED' })
   })
 
   it('lets the next call on the same thread begin anew', async () => {

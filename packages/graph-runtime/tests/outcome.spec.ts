@@ -1,14 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { isJsonValue } from '@deepseek-ai/dsh-session'
 import { HumanMessage } from '@langchain/core/messages'
-import {
-  Annotation,
-  entrypoint,
-  interrupt,
-  MemorySaver,
-  START,
-  StateGraph,
-} from '@langchain/langgraph'
+import { Annotation, entrypoint, interrupt, MemorySaver, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it } from 'vitest'
 import {
   createGraphDefinition,

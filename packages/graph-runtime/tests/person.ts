@@ -31,7 +31,10 @@ export async function loadQuestions(
 
 /** Answers each question by what `pick` says to it: a label to select, or text to type. */
 export function answering(
-  pick: (question: Asked['questions'][number], round: number) => string | readonly string[] | { custom: string },
+  pick: (
+    question: Asked['questions'][number],
+    round: number,
+  ) => string | readonly string[] | { custom: string },
 ): { asked: Asked[]; answer: (request: Asked) => Answers } {
   const asked: Asked[] = []
   return {
@@ -41,7 +44,8 @@ export function answering(
       return {
         answers: request.questions.map((question) => {
           const picked = pick(question, asked.length)
-          if (typeof picked === 'object' && 'custom' in picked) return { id: question.id, selected: [], ...picked }
+          if (typeof picked === 'object' && 'custom' in picked)
+            return { id: question.id, selected: [], ...picked }
           return { id: question.id, selected: typeof picked === 'string' ? [picked] : picked }
         }),
       }

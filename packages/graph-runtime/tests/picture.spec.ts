@@ -6,7 +6,10 @@ import { echoBuilder } from './graphs.ts'
 import { bootAgents, bootGraphs, bootTools, createAgent, define } from './host.ts'
 import { hostPlugin } from './person.ts'
 
-const State = Annotation.Root({ topic: Annotation<string>, log: Annotation<string[]>({ reducer: (_, b) => b }) })
+const State = Annotation.Root({
+  topic: Annotation<string>,
+  log: Annotation<string[]>({ reducer: (_, b) => b }),
+})
 const node = () => ({})
 
 async function pictured(build: () => GraphLike | Promise<GraphLike>) {
@@ -32,7 +35,7 @@ const forked = () =>
     .addConditionalEdges('join', () => 'hand')
     .addEdge('hand', 'sub')
 
-describe('describe', () => {
+describe('the picture of a graph', () => {
   it('gives nodes, edges and state keys, and compiles nothing (R62)', async () => {
     const builder = forked()
     const compile = vi.spyOn(builder, 'compile')
@@ -97,7 +100,10 @@ describe('describe', () => {
   it('gives safe ids and quoted labels to whatever nodes are called', async () => {
     const names = ['x_graph', 'end', 'a[b]', 'say "hi"', '# <b>&`x`', 'subgraph', 'grüße']
     const build = () => {
-      let builder = new StateGraph(State) as unknown as { addNode(name: string, run: () => object): typeof builder; addEdge(from: string, to: string): typeof builder }
+      let builder = new StateGraph(State) as unknown as {
+        addNode(name: string, run: () => object): typeof builder
+        addEdge(from: string, to: string): typeof builder
+      }
       for (const name of names) builder = builder.addNode(name, node).addEdge(START, name)
       return builder as unknown as GraphLike
     }
@@ -158,7 +164,12 @@ describe('describe', () => {
 
 interface Commands {
   list(agent: object): readonly { name: string; input?: { hint: string } }[]
-  execute(agent: object, line: string, images: readonly never[], signal: AbortSignal): Promise<{ result: { kind: string; text?: string } } | undefined>
+  execute(
+    agent: object,
+    line: string,
+    images: readonly never[],
+    signal: AbortSignal,
+  ): Promise<{ result: { kind: string; text?: string } } | undefined>
 }
 
 describe('the /graphs command', () => {
@@ -177,8 +188,20 @@ describe('the /graphs command', () => {
     const { host, agent, run, commands } = await commanded()
     expect(commands().list(agent)[0]).toMatchObject({ name: 'graphs', input: { hint: '[name]' } })
     expect((await run('/graphs'))?.text).toContain('No graphs.')
-    define({ name: 'echo', description: 'Says it\nagain.', build: echoBuilder, parameters: {}, asTool: true, asOperator: true })
-    host.graphTools().mount(createGraphDefinition({ name: 'private', build: echoBuilder, description: 'x'.repeat(200) }), agent.ctx)
+    define({
+      name: 'echo',
+      description: 'Says it\nagain.',
+      build: echoBuilder,
+      parameters: {},
+      asTool: true,
+      asOperator: true,
+    })
+    host
+      .graphTools()
+      .mount(
+        createGraphDefinition({ name: 'private', build: echoBuilder, description: 'x'.repeat(200) }),
+        agent.ctx,
+      )
     expect(await run('/graphs')).toEqual({
       kind: 'success',
       text: [
@@ -210,7 +233,10 @@ describe('the /graphs command', () => {
   it('suggests a name that is near', async () => {
     const { run } = await commanded()
     define({ name: 'echo', build: echoBuilder })
-    expect(await run('/graphs ecoh')).toEqual({ kind: 'error', text: 'No graph "ecoh"; did you mean "echo"?' })
+    expect(await run('/graphs ecoh')).toEqual({
+      kind: 'error',
+      text: 'No graph "ecoh"; did you mean "echo"?',
+    })
     expect((await run('/graphs zzz'))?.text).toBe('No graph "zzz"; there is: "echo"')
   })
 
@@ -230,9 +256,15 @@ describe('the /graphs command', () => {
     const host = await bootTools()
     await host.ctx.plugin(await hostPlugin('dsh-commands'), undefined as never)
     const register = Reflect.get(host.ctx.get('commands') ?? {}, 'register') as (command: object) => void
-    register.call(host.ctx.get('commands'), { name: 'graphs', description: 'theirs', handler: () => ({ kind: 'success' }) })
+    register.call(host.ctx.get('commands'), {
+      name: 'graphs',
+      description: 'theirs',
+      handler: () => ({ kind: 'success' }),
+    })
     await host.load()
-    await vi.waitFor(() => expect(host.warnings()).toEqual([expect.stringContaining('there is no /graphs command: ')]))
+    await vi.waitFor(() =>
+      expect(host.warnings()).toEqual([expect.stringContaining('there is no /graphs command: ')]),
+    )
     define({ name: 'echo', build: echoBuilder })
     expect(host.graphTools().get('echo')).toBeDefined()
   })

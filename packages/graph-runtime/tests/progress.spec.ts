@@ -1,4 +1,4 @@
-import { Annotation, interrupt, MemorySaver, START, StateGraph } from '@langchain/langgraph'
+import { Annotation, entrypoint, interrupt, MemorySaver, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
 import { createGraphDefinition, createGraphTool, type GraphLike, type GraphProgress } from '../src/index.ts'
 import { echoBuilder } from './graphs.ts'
@@ -48,7 +48,13 @@ describe('graphTools/progress', () => {
     const result = await host.call('g', { input: 1 })
     expect(valueOf(result)).toEqual({ input: 1, log: ['one', 'two'] })
     expect(steps(news)).toEqual(['start', 'start one', 'custom', 'end one', 'start two', 'end two', 'end'])
-    expect(news[2]).toEqual({ tool: 'g', run: expect.any(String), callId: expect.any(String), phase: 'custom', custom: { half: 1 } })
+    expect(news[2]).toEqual({
+      tool: 'g',
+      run: expect.any(String),
+      callId: expect.any(String),
+      phase: 'custom',
+      custom: { half: 1 },
+    })
     expect(new Set(news.map(({ run }) => run)).size).toBe(1)
     expect(news.every((one) => Object.isFrozen(one))).toBe(true)
     await host.call('g', { input: 1 })
@@ -139,6 +145,25 @@ describe('graphTools/progress', () => {
     expect(steps(news)).toEqual(['start', 'start ask', 'interrupt ask', 'start ask', 'end ask', 'end'])
   })
 
+  it('changes nothing about what a graph gives, an entrypoint’s scalar or nothing at all included', async () => {
+    const host = await bootGraphs()
+    const build = {
+      flow: () => entrypoint('flow', async (input) => input),
+      none: () => new StateGraph(State).addNode('idle', () => ({})).addEdge(START, 'idle'),
+    }
+    for (const name of ['flow', 'none'] as const) mount(host, build[name], { name, parameters: 'input' })
+    const run = async () => [
+      valueOf(await host.call('flow', { input: 5 })),
+      errorOf(await host.call('none', { input: {} })).message,
+    ]
+    const unwatched = await run()
+    const news: GraphProgress[] = []
+    host.ctx.on('graphTools/progress', (progress) => void news.push(progress))
+    expect(await run()).toEqual(unwatched)
+    expect(unwatched[0]).toBe(5)
+    expect(steps(news)).toContain('end idle')
+  })
+
   it('tells a breakpoint from an end', async () => {
     const host = await bootGraphs()
     host.ctx.on('graphTools/progress', () => undefined)
@@ -151,7 +176,10 @@ describe('graphTools/progress', () => {
     const [mine, other] = [await createAgent(host.ctx), await createAgent(host.ctx)]
     const heard: string[] = []
     host.ctx.on('graphTools/progress', ({ phase }) => void heard.push(`all ${phase}`))
-    mine.ctx.on('graphTools/progress', ({ phase, agent }) => void heard.push(`mine ${phase} ${agent === mine}`))
+    mine.ctx.on(
+      'graphTools/progress',
+      ({ phase, agent }) => void heard.push(`mine ${phase} ${agent === mine}`),
+    )
     other.ctx.on('graphTools/progress', ({ phase }) => void heard.push(`other ${phase}`))
     mount(host, () => ({ invoke: async () => 1 }))
     await host.call('g', { input: 1 }, { agent: mine })
@@ -181,5 +209,10 @@ it('shows which graph runs, and through which nodes, on the card of a pending ca
     content: [{ type: 'text', text: 'Nodes: one, two' }],
   })
   const unread = createGraphTool(chain(), { name: 'x', description: 'd', parameters: {} })
-  expect(unread.presentCall?.({})).toEqual({ card: 'generic', title: 'Graph x', kind: 'execute', rawInput: {} })
+  expect(unread.presentCall?.({})).toEqual({
+    card: 'generic',
+    title: 'Graph x',
+    kind: 'execute',
+    rawInput: {},
+  })
 })

@@ -1,8 +1,20 @@
 import { isJsonValue } from '@deepseek-ai/dsh-session'
-import { AIMessage, AIMessageChunk, ChatMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages'
+import {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages'
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it } from 'vitest'
-import { createGraphDefinition, GraphOutputError, type GraphCallContext, type GraphDefinitionOptions } from '../src/index.ts'
+import {
+  createGraphDefinition,
+  GraphOutputError,
+  type GraphCallContext,
+  type GraphDefinitionOptions,
+} from '../src/index.ts'
 import { plainMessages } from '../src/messages.ts'
 import { resultText } from '../src/result-text.ts'
 import { endingWith } from './graphs.ts'
@@ -22,7 +34,8 @@ async function outcome(value: unknown, options: Partial<GraphDefinitionOptions> 
   return { entry, result: await host.call('g', { input: 1 }) }
 }
 
-const textOf = (result: { content: readonly { type: string; text?: string }[] }) => result.content[0]?.text ?? ''
+const textOf = (result: { content: readonly { type: string; text?: string }[] }) =>
+  result.content[0]?.text ?? ''
 
 describe('output', () => {
   it('makes the result out of the state as the graph left it, and may be async', async () => {
@@ -66,7 +79,9 @@ describe('output', () => {
 describe('resultKeys', () => {
   it('keep these keys of the state, those that are there', async () => {
     const state = { keep: 1, drop: new Map(), __proto__: { also: 2 } }
-    expect(valueOf((await outcome(state, { resultKeys: ['keep', 'also', 'missing'] })).result)).toEqual({ keep: 1 })
+    expect(valueOf((await outcome(state, { resultKeys: ['keep', 'also', 'missing'] })).result)).toEqual({
+      keep: 1,
+    })
   })
 
   it.each([[5], [null], [[1]], ['text']])('need a state with keys, which %j is not', async (state) => {
@@ -139,7 +154,10 @@ describe('messages in the state', () => {
     const messages = [
       new SystemMessage('be brief'),
       new HumanMessage({ content: 'hi', name: 'ann', id: 'm1' }),
-      new AIMessage({ content: '', tool_calls: [{ id: 'c1', name: 'find', args: { q: 1 }, type: 'tool_call' }] }),
+      new AIMessage({
+        content: '',
+        tool_calls: [{ id: 'c1', name: 'find', args: { q: 1 }, type: 'tool_call' }],
+      }),
       new ToolMessage({ content: 'none', tool_call_id: 'c1', status: 'error', name: 'find' }),
       new ChatMessage('well', 'critic'),
       new AIMessageChunk('bye'),
@@ -164,7 +182,9 @@ describe('messages in the state', () => {
     const host = await bootGraphs()
     const build = () =>
       new StateGraph(MessagesAnnotation)
-        .addNode('reply', ({ messages }) => ({ messages: [new AIMessage(`re: ${String(messages.at(-1)?.content)}`)] }))
+        .addNode('reply', ({ messages }) => ({
+          messages: [new AIMessage(`re: ${String(messages.at(-1)?.content)}`)],
+        }))
         .addEdge(START, 'reply')
     const definition = createGraphDefinition({ name: 'chat', build, asTool: true })
     host.graphTools().mount(definition, host.ctx)
@@ -176,7 +196,10 @@ describe('messages in the state', () => {
       ],
     })
     const second = valueOf(await host.call('chat', { input: first }))
-    expect((second as { messages: unknown[] }).messages.at(-1)).toEqual({ role: 'assistant', content: 're: re: hi' })
+    expect((second as { messages: unknown[] }).messages.at(-1)).toEqual({
+      role: 'assistant',
+      content: 're: re: hi',
+    })
   })
 
   it('wherever they are, with shared references and cycles left as they are', async () => {
@@ -196,12 +219,19 @@ describe('messages in the state', () => {
     for (const [state, text] of [
       [{ message, when: new Date(0) }, 'result.when is an instance of Date'],
       [{ message, list: marked }, 'result.list is an array with the extra property "extra"'],
-      [{ message: new HumanMessage({ content: [{ type: 'x', n: 1n }] as never }) }, 'result.message.content[0].n is a BigInt'],
+      [
+        { message: new HumanMessage({ content: [{ type: 'x', n: 1n }] as never }) },
+        'result.message.content[0].n is a BigInt',
+      ],
     ] as const) {
       expect(errorOf((await outcome(state)).result).message).toContain(text)
     }
     expect(plainMessages({ when: new Date(0) })).toBeUndefined()
-    expect(plainMessages({ a: Object.defineProperty({}, 'b', { enumerable: true, get: () => JSON.parse('{') as unknown }) })).toBeUndefined()
+    expect(
+      plainMessages({
+        a: Object.defineProperty({}, 'b', { enumerable: true, get: () => JSON.parse('{') as unknown }),
+      }),
+    ).toBeUndefined()
   })
 
   it('cost nothing where there are none', async () => {
@@ -216,6 +246,8 @@ describe('messages in the state', () => {
     expect(valueOf((await outcome(state, { undefinedValues: 'omit' })).result)).toEqual({
       message: { role: 'user', content: 'hi' },
     })
-    expect((await outcome(endingWith, { build: () => endingWith(() => new HumanMessage('x')) })).result.isError).toBe(false)
+    expect(
+      (await outcome(endingWith, { build: () => endingWith(() => new HumanMessage('x')) })).result.isError,
+    ).toBe(false)
   })
 })

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { Annotation, MemorySaver, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
 import { createGraphDefinition, type GraphDefinitionOptions, type GraphInvocable } from '../src/index.ts'
@@ -35,7 +36,11 @@ async function mounted(options: Partial<GraphDefinitionOptions> & Pick<GraphDefi
 describe('serialize: "thread"', () => {
   it('lets parallel calls on one thread add up, which they do not by themselves', async () => {
     const last = async (options: object) => {
-      const { call } = await mounted({ build: () => counter(new MemorySaver(), turnOfLoop), threadId: 'one', ...options })
+      const { call } = await mounted({
+        build: () => counter(new MemorySaver(), turnOfLoop),
+        threadId: 'one',
+        ...options,
+      })
       const results = await Promise.all([1, 1, 1, 1, 1].map((by) => call(by)))
       return results.map((result) => (valueOf(result) as { count: number }).count)
     }
@@ -53,7 +58,9 @@ describe('serialize: "thread"', () => {
       serialize: 'thread',
     })
     const ran: number[] = []
-    const calls = [1, 2].map(async (by) => ran.push(((await entry.run({ by }, {})) as { count: number }).count))
+    const calls = [1, 2].map(async (by) =>
+      ran.push(((await entry.run({ by }, {})) as { count: number }).count),
+    )
     await turnOfLoop()
     release()
     await Promise.all(calls)
@@ -110,6 +117,7 @@ describe('serialize: "thread"', () => {
     await Promise.all([1, 2, 3].map(() => turns.take('t', scope, work, () => new Error('entangled'))))
     await turnOfLoop()
     expect(Reflect.get(turns, 'last')).toEqual(new Map())
+    expect(getEventListeners(scope.signal, 'abort')).toEqual([])
   })
 
   it('refuses a call that would wait for the call it is part of', async () => {
@@ -134,9 +142,14 @@ describe('serialize: "thread"', () => {
     const scope = new CallScope({ graph: 'g' })
     const entangled = () => new Error('entangled')
     let later: Promise<string> | undefined
-    await turns.take('t', scope, async () => {
-      later = turnOfLoop().then(() => turns.take('t', scope, async () => 'later', entangled))
-    }, entangled)
+    await turns.take(
+      't',
+      scope,
+      async () => {
+        later = turnOfLoop().then(() => turns.take('t', scope, async () => 'later', entangled))
+      },
+      entangled,
+    )
     await expect(later).resolves.toBe('later')
   })
 })
@@ -198,7 +211,10 @@ describe('ephemeralThread', () => {
     const { call } = await mounted({ ephemeralThread: true, build })
     expect(valueOf(await call())).toBe(1)
     expect(configs).toEqual([
-      { signal: expect.anything(), configurable: { thread_id: expect.stringMatching(/^count-[0-9a-f-]{36}$/) } },
+      {
+        signal: expect.anything(),
+        configurable: { thread_id: expect.stringMatching(/^count-[0-9a-f-]{36}$/) },
+      },
     ])
   })
 })
@@ -206,12 +222,17 @@ describe('ephemeralThread', () => {
 describe('a declaration of threads', () => {
   it.each([
     [{ ephemeralThread: true, threadId: 't' }, 'ephemeralThread makes a thread for each call'],
-    [{ ephemeralThread: true, configurable: { thread_id: 't' } }, 'ephemeralThread makes a thread for each call'],
+    [
+      { ephemeralThread: true, configurable: { thread_id: 't' } },
+      'ephemeralThread makes a thread for each call',
+    ],
     [{ serialize: 'thread' }, 'serialize: "thread" needs a threadId'],
     [{ serialize: 'graph', threadId: 't' }, 'serialize must be "thread"'],
     [{ ephemeralThread: 'yes' }, 'ephemeralThread must be true or false'],
   ])('that makes no sense is refused: %j', (options, text) => {
-    expect(() => createGraphDefinition({ name: 'g', build: () => ({ invoke: async () => 1 }), ...(options as object) })).toThrow(text)
+    expect(() =>
+      createGraphDefinition({ name: 'g', build: () => ({ invoke: async () => 1 }), ...(options as object) }),
+    ).toThrow(text)
   })
 })
 
@@ -225,7 +246,11 @@ it('keeps the memories of two sessions apart', async () => {
     threadId: (_input, { sessionId }) => sessionId,
     build: () => counter(new MemorySaver()),
   })
-  for (const [agent, count] of [[one, 1], [two, 1], [one, 2]] as const) {
+  for (const [agent, count] of [
+    [one, 1],
+    [two, 1],
+    [one, 2],
+  ] as const) {
     expect(valueOf(await host.call('count', { by: 1 }, { agent }))).toMatchObject({ count })
   }
 })
