@@ -14,7 +14,7 @@ interface ChaosModule {
   run: (options: { rounds: number; seed: number }) => Promise<Summary>
 }
 
-const HELP = `pnpm chaos [store|loop] [--rounds N] [--seed S] [--json]
+const HELP = `pnpm chaos [store|loop|graph] [--rounds N] [--seed S] [--json]
 
 Kills real processes with SIGKILL at random moments and checks what they acknowledged. The summary
 line is {"suite","rounds","failed","lost","doubled"}; a failed round prints the seed that repeats it

@@ -2,7 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startMockLlm } from '../support/mock-llm.ts'
 import { readLogFile, runStart, type LogEntry, type StartRun } from '../support/start-process.ts'
+import { supervisingModel } from '../support/supervising-model.ts'
 import { tempFolder, type TempFolder } from '../support/temp-folder.ts'
 
 let folder: TempFolder | undefined
@@ -176,6 +178,22 @@ describe('start', () => {
     expect(code).toBe(1)
     expect(stderr).toBe('start: the model failed: RATE_LIMIT: too many requests\n')
     expect(lines.at(-1)).toMatchObject({ type: 'result', status: 'failed' })
+  })
+
+  it('takes the DeepSeek route where a key is given, and sends the tools over the wire', async () => {
+    const model = supervisingModel()
+    await using server = await startMockLlm(model.respond)
+    const env = { DEEPSEEK_API_KEY: 'mock', DEEPSEEK_BASE_URL: server.baseUrl }
+    const { code, lines, stderr } = await start(['--json', '--state', stateDir()], env).end
+    expect({ code, stderr, failures: server.failures }).toEqual({ code: 0, stderr: '', failures: [] })
+    expect(lines.at(-1)).toMatchObject({ status: 'completed' })
+    expect(model.nonce()).toBeDefined()
+    expect(lines.at(-1)?.['answer']).toContain(model.nonce())
+    const [first] = server.requests
+    expect(first?.toolNames).toEqual(
+      expect.arrayContaining(['view_agent_graph', 'update_agent_graph', 'yield_agent_graph', 'field_survey']),
+    )
+    expect(first?.system).toContain('You can supervise an agent graph')
   })
 
   it('explains itself', async () => {
