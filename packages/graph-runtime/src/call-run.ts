@@ -59,9 +59,16 @@ export class CallRun {
       this.tell?.({ phase: 'error', error: messageOf(error) })
       throw error
     } finally {
-      await thread.leave().catch((error: unknown) => {
-        services?.warn(`graph "${name}": the thread of a call was not deleted: ${messageOf(error)}`)
-      })
+      if (thread.ephemeral) await this.leaveThread()
+    }
+  }
+
+  private async leaveThread(): Promise<void> {
+    const { name, thread, services } = this.parts
+    try {
+      await thread.delete()
+    } catch (error) {
+      services?.warn(`graph "${name}": the thread of a call was not deleted: ${messageOf(error)}`)
     }
   }
 

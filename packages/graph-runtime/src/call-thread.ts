@@ -80,11 +80,11 @@ export class CallThread {
   }
 
   /** Runs the graph's part of the call, in turn with others on the thread if the author wants that. */
-  async hold<T>(scope: CallScope, work: () => Promise<T>): Promise<T> {
-    if (!this.settings.serialize || typeof this.id !== 'string') return await work()
+  hold<T>(scope: CallScope, work: () => Promise<T>): Promise<T> {
+    if (!this.settings.serialize || typeof this.id !== 'string') return work()
     const thread = this.id
     const turns = turnsOf(checkpointerOf(this.graph) ?? this.graph)
-    return await turns.take(
+    return turns.take(
       thread,
       scope,
       work,
@@ -96,13 +96,17 @@ export class CallThread {
     )
   }
 
+  /** Whether the thread was made for this call and must be deleted after it. */
+  get ephemeral(): boolean {
+    return this.settings.ephemeralThread
+  }
+
   /**
-   * Deletes a thread that was made for this call.
+   * Deletes the thread from the graph's memory.
    *
    * @throws what the checkpointer threw.
    */
-  async leave(): Promise<void> {
-    if (!this.settings.ephemeralThread || typeof this.id !== 'string') return
-    await checkpointerOf(this.graph)?.deleteThread?.(this.id)
+  async delete(): Promise<void> {
+    await checkpointerOf(this.graph)?.deleteThread?.(String(this.id))
   }
 }

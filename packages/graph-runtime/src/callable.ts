@@ -16,7 +16,13 @@ import { inputSchemaOf, type InputSchema } from './input-schema.ts'
 import { resultOf } from './outcome.ts'
 import { graphInput, violationsOf, type GraphParameters } from './parameters.ts'
 import type { CheckedSettings } from './settings.ts'
-import type { GraphCall, GraphCallContext, GraphLike, GraphValidationContext } from './types.ts'
+import type {
+  GraphCall,
+  GraphCallContext,
+  GraphLike,
+  GraphValidate,
+  GraphValidationContext,
+} from './types.ts'
 
 export interface CallableParts {
   readonly name: string
@@ -31,7 +37,8 @@ export interface CallableParts {
 
 export class GraphCallable {
   private readonly parts: CallableParts
-  private schema: { readonly of: InputSchema | undefined } | undefined
+  /** The author's own schema of the input, once the graph was there to read it. */
+  private ownSchema: { readonly of: InputSchema | undefined } | undefined
 
   constructor(parts: CallableParts) {
     this.parts = parts
@@ -62,32 +69,28 @@ export class GraphCallable {
     const { name, source, parameters, settings } = this.parts
     scope.check()
     const input = graphInput(parameters, args, settings.applyDefaults)
-    await this.checkInput(scope, input)
-    await this.validate(scope, input, call)
-    const graph = await source.ready()
+    // What has nothing to wait for is not awaited, so that calls reach their threads in the order they came.
+    const loaded = source.load()
+    const violations = this.ownViolations(loaded instanceof Promise ? await loaded : loaded, input)
+    const found = violations instanceof Promise ? await violations : violations
+    scope.check()
+    if (found.length > 0) throw new ToolArgsError([...found])
+    if (settings.validate !== undefined) await this.validate(scope, input, call, settings.validate)
+    const ready = source.ready()
+    const graph = ready instanceof Promise ? await ready : ready
     scope.check()
     const context = this.callContext(call)
     const thread = new CallThread({ name, settings, graph, input, context })
     const services = this.parts.services ?? agentServices(call.agent)
     const run = new CallRun({ name, settings, graph, thread, scope, call, services })
-    return await resultOf(name, await run.toEnd(input), settings, context)
+    return resultOf(name, await run.toEnd(input), settings, context)
   }
 
+  /** Faults of the input that the author's own schema of the graph finds. */
   private ownViolations(graph: GraphLike, input: unknown): ReturnType<typeof inputViolations> {
-    this.schema ??= { of: inputSchemaOf(graph) }
-    const { of } = this.schema
+    this.ownSchema ??= { of: inputSchemaOf(graph) }
+    const { of } = this.ownSchema
     return of === undefined ? [] : inputViolations(of, input, this.parts.parameters.inputAt ?? '')
-  }
-
-  /** @throws {ToolArgsError} input that the author's own schema of the graph refuses. */
-  private async checkInput(scope: CallScope, input: unknown): Promise<void> {
-    const loaded = this.parts.source.load()
-    const graph = loaded instanceof Promise ? await loaded : loaded
-    scope.check()
-    const violations = this.ownViolations(graph, input)
-    const found = violations instanceof Promise ? await violations : violations
-    scope.check()
-    if (found.length > 0) throw new ToolArgsError([...found])
   }
 
   private validationContext(call: GraphCall): GraphValidationContext {
@@ -101,12 +104,16 @@ export class GraphCallable {
     return { ...this.validationContext(call), ...who }
   }
 
-  private async validate(scope: CallScope, input: unknown, call: GraphCall): Promise<void> {
-    const { name, settings } = this.parts
-    if (settings.validate === undefined) return
+  private async validate(
+    scope: CallScope,
+    input: unknown,
+    call: GraphCall,
+    validate: GraphValidate,
+  ): Promise<void> {
+    const { name } = this.parts
     let verdict: unknown
     try {
-      verdict = await settings.validate(copyJson(input), this.validationContext(call))
+      verdict = await validate(copyJson(input), this.validationContext(call))
     } catch (error) {
       scope.check()
       throw new GraphValidationError(name, messageOf(error), { cause: error })

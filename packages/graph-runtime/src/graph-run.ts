@@ -38,18 +38,14 @@ function isLocal(graph: GraphInvocable): graph is Streaming {
  * @returns the state, with `__interrupt__` where it stopped to ask.
  * @throws the graph's own error.
  */
-export async function runGraph(graph: GraphInvocable, input: unknown, options: RunOptions): Promise<unknown> {
-  const drain = options.drain && isLocal(graph) ? new DrainControl(options.signal) : undefined
-  const stop = drain === undefined ? { signal: options.signal } : { control: drain }
-  const config = { ...options.config, ...stop }
-  const { tell } = options
+export function runGraph(graph: GraphInvocable, input: unknown, options: RunOptions): Promise<unknown> {
+  const { signal, tell } = options
+  const drain = options.drain && isLocal(graph) ? new DrainControl(signal) : undefined
+  const config = { ...options.config, ...(drain === undefined ? { signal } : { control: drain }) }
   const run = (): Promise<unknown> =>
     tell !== undefined && isLocal(graph) ? watched(graph, input, config, tell) : graph.invoke(input, config)
-  try {
-    return await (options.inherit ? run() : runIsolated(run))
-  } finally {
-    drain?.release()
-  }
+  const running = options.inherit ? run() : runIsolated(run)
+  return drain === undefined ? running : running.finally(() => drain.release())
 }
 
 async function watched(

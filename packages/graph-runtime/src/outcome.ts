@@ -32,17 +32,6 @@ function keysOf(name: string, state: unknown, keys: readonly string[]): unknown 
   return kept
 }
 
-/** What the author wants of the state. An error of theirs is the graph's own and passes unchanged. */
-async function projected(
-  name: string,
-  state: unknown,
-  { output, resultKeys }: CheckedSettings,
-  context: GraphCallContext,
-): Promise<unknown> {
-  if (output !== undefined) return await output(state, context)
-  return resultKeys === undefined ? state : keysOf(name, state, resultKeys)
-}
-
 function lossless(name: string, value: unknown, omitUndefined: boolean): JsonValue {
   const options = { omitUndefined }
   let kept = value
@@ -58,23 +47,32 @@ function lossless(name: string, value: unknown, omitUndefined: boolean): JsonVal
   return (omitUndefined ? copyJson(kept, options) : kept) as JsonValue
 }
 
-/**
- * Makes the result.
- *
- * @param state the final state as the graph left it; not one that stopped to ask.
- * @throws {GraphResultError} it is not lossless JSON; {@link GraphOutputError} it breaks the author's
- *   schema; what the author's `output` threw.
- */
-export async function resultOf(
-  name: string,
-  state: unknown,
-  settings: CheckedSettings,
-  context: GraphCallContext,
-): Promise<JsonValue> {
-  const value = lossless(name, await projected(name, state, settings, context), settings.omitUndefined)
+function checked(name: string, wanted: unknown, settings: CheckedSettings): JsonValue {
+  const value = lossless(name, wanted, settings.omitUndefined)
   if (settings.outputSchema !== undefined) {
     const violations = validateJsonSchemaValue(settings.outputSchema, value, 'result')
     if (violations.length > 0) throw new GraphOutputError(name, violations)
   }
   return value
+}
+
+/**
+ * Makes the result.
+ *
+ * @param state the final state as the graph left it; not one that stopped to ask.
+ * @returns a promise only where the author's `output` makes the result.
+ * @throws {GraphResultError} it is not lossless JSON; {@link GraphOutputError} it breaks the author's
+ *   schema; what the author's `output` threw, which is the graph's own error and passes unchanged.
+ */
+export function resultOf(
+  name: string,
+  state: unknown,
+  settings: CheckedSettings,
+  context: GraphCallContext,
+): JsonValue | Promise<JsonValue> {
+  const { output, resultKeys } = settings
+  if (output !== undefined) {
+    return Promise.resolve(output(state, context)).then((wanted) => checked(name, wanted, settings))
+  }
+  return checked(name, resultKeys === undefined ? state : keysOf(name, state, resultKeys), settings)
 }

@@ -86,10 +86,10 @@ function reader(options: object, problems: Problems): Read {
   }
 }
 
-/** Drops the keys whose value is undefined. */
+/** The fields that have a value. */
 function present<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {
-  const kept = fields as Record<string, unknown>
-  for (const key of Object.keys(kept)) if (kept[key] === undefined) delete kept[key]
+  const kept: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) kept[key] = value
   return kept as T
 }
 
