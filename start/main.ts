@@ -78,6 +78,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     abort.abort(new StartError('run', `interrupted by ${signal}; go on with --resume`)),
   )
 
+// The reader of the lines has gone, or its disk is full: there is nobody left to tell.
+process.stdout.on('error', () => process.exit(1))
+
 let json = false
 try {
   const options = parseOptions(process.argv.slice(2), process.cwd(), PROJECT)

@@ -14,6 +14,8 @@ export interface StartOptions {
 
 export const DEFAULT_TASK = 'Survey the reading habits of night-shift lighthouse keepers'
 
+const MAX_TASK_CHARS = 20_000
+
 export const HELP = `Runs one supervised agent graph in a real DSH composition.
 
   start [task] [options]
@@ -59,10 +61,15 @@ export function parseOptions(argv: readonly string[], cwd: string, projectDir: s
   const task = positionals[0]
   if (task !== undefined && task.trim() === '')
     throw new StartError('usage', 'the task is empty; say what is to be done')
+  if (task !== undefined && task.length > MAX_TASK_CHARS)
+    throw new StartError('usage', `the task has ${task.length} characters; at most ${MAX_TASK_CHARS}`)
+  for (const option of ['config', 'state'] as const)
+    if (values[option]?.trim() === '') throw new StartError('usage', `--${option} is empty; give a path`)
   if (task !== undefined && values.resume)
     throw new StartError('usage', '--resume goes on with the task of the state directory; leave the task out')
   return {
-    task: task?.trim(),
+    // Control characters mean nothing to a model and would reach the terminal.
+    task: task?.replaceAll(/\p{Cc}+/gu, ' ').trim(),
     json: values.json,
     resume: values.resume,
     help: values.help,

@@ -95,7 +95,8 @@ export class Supervision {
         const graph = await this.graph()
         if (end?.kind === 'error')
           throw new StartError('run', `the model failed: ${end.error.code}: ${end.error.message}`)
-        if (graph?.closed === true && end?.kind === 'completed') return this.outcome(agent, graph)
+        if (graph?.closed === true && end?.kind === 'completed' && lastAnswer(agent) !== '')
+          return this.outcome(agent, graph)
         if (nudges === MAX_NUDGES)
           throw new StartError(
             'run',

@@ -223,6 +223,8 @@ describe('start', () => {
   }
   it.each([
     ['an empty task', () => ['  '], 2, /the task is empty/u],
+    ['a task of 100,000 characters', () => ['x'.repeat(100_000)], 2, /at most 20000/u],
+    ['an empty state path', () => ['--state', ''], 2, /--state is empty/u],
     ['two tasks', () => ['a', 'b'], 2, /one task is expected, got 2/u],
     ['an unknown option', () => ['--loud'], 2, /--loud/u],
     ['a task with --resume', () => ['a', '--resume'], 2, /leave the task out/u],
