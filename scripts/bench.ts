@@ -1,16 +1,7 @@
 /** `pnpm bench [package]`: runs `packages/<package>/bench/*.bench.ts`. */
 import { cpus } from 'node:os'
 import { chosen, emit, houseOptions, targetsIn } from './command-line.ts'
-
-interface Figure {
-  readonly bench: string
-  readonly median: number
-  readonly p95: number
-  readonly unit: string
-  readonly baseline: string
-  readonly ratio: number
-  readonly n: number
-}
+import type { BenchFigure } from './figures.ts'
 
 const HELP = `pnpm bench [package] [--json]
 
@@ -19,7 +10,7 @@ rate, or a cost over the baseline's cost, as the bench's baseline says. --json: 
 line a summary. Figures of a shared machine are noisy: compare ratios, not times.`
 
 const options = houseOptions(HELP)
-const targets = targetsIn<{ run: () => Promise<Figure[]> }>('bench', '.bench.ts', (dir) => dir)
+const targets = targetsIn<{ run: () => Promise<BenchFigure[]> }>('bench', '.bench.ts', (dir) => dir)
 let figures = 0
 for (const target of chosen(targets, options.target)) {
   const { run } = await target.load()

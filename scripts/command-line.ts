@@ -41,8 +41,10 @@ export function targetsIn<R>(
 function naturalOf(text: string | undefined, option: string): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new Error(`--${option} takes a whole number, not "${text}"`)
+  // A run of nothing would report success.
+  const least = option === 'seed' ? 0 : 1
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new Error(`--${option} takes a whole number of at least ${least}, not "${text}"`)
   return value
 }
 

@@ -43,6 +43,15 @@ describe('chaos', () => {
   })
 })
 
+describe('a run of nothing', () => {
+  it.each([
+    ['chaos.ts', '--rounds'],
+    ['fuzz.ts', '--runs'],
+  ])('is refused by %s', (script, option) => {
+    expect(run(script, [option, '0'])).toMatchObject({ status: 2, lines: [] })
+  })
+})
+
 describe('fuzz', () => {
   it('prints a summary for each target', () => {
     const { status, lines } = run('fuzz.ts', ['--runs', '50', '--seed', '7', '--json'])

@@ -12,22 +12,13 @@ import AgentRegistry from '@deepseek-ai/dsh-agent'
 import SessionStore from '@deepseek-ai/dsh-session'
 import { sqliteLog, type DurableLog, type JsonValue } from 'dsh-durable-log'
 import * as plugin from '../src/index.ts'
-
-export interface BenchResult {
-  readonly bench: string
-  readonly median: number
-  readonly p95: number
-  readonly unit: string
-  readonly baseline: string
-  readonly ratio: number
-  readonly n: number
-}
+import { figureOf, quantile, type BenchFigure } from '../../../scripts/figures.ts'
 
 const WARM_UP = 50
 const ROUNDS = 400
 const SESSIONS = 10
 
-export async function run(): Promise<BenchResult[]> {
+export async function run(): Promise<BenchFigure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'accept-bench-'))
   const log = sqliteLog({ path: join(folder, 'log.sqlite') })
   const ctx = new Context()
@@ -55,7 +46,7 @@ async function mount(ctx: Context, log: DurableLog): Promise<plugin.AgentLoopHos
   return host
 }
 
-async function measure(host: plugin.AgentLoopHost, log: DurableLog): Promise<BenchResult> {
+async function measure(host: plugin.AgentLoopHost, log: DurableLog): Promise<BenchFigure> {
   const accepts: number[] = []
   const appends: number[] = []
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
@@ -73,17 +64,11 @@ async function measure(host: plugin.AgentLoopHost, log: DurableLog): Promise<Ben
       if (round >= WARM_UP) (what === 'accept' ? accepts : appends).push(took)
     }
   }
-  const baseline = quantile(appends, 0.5)
-  const median = quantile(accepts, 0.5)
-  return {
-    bench: 'accept',
-    median,
-    p95: quantile(accepts, 0.95),
-    unit: 'ms',
-    baseline: `one durable append, median ${baseline.toFixed(3)} ms, p95 ${quantile(appends, 0.95).toFixed(3)} ms`,
-    ratio: median / baseline,
-    n: accepts.length,
-  }
+  return figureOf('accept', 'ms', {
+    ours: accepts,
+    base: appends,
+    baseline: `one durable append, p95 ${quantile(appends, 0.95).toFixed(3)} ms`,
+  })
 }
 
 /** As large as an accepted entry. */
@@ -97,11 +82,6 @@ function bareData(round: number): JsonValue {
     acceptedAt: 1_700_000_000_000,
     request: { message: 'x'.repeat(200), provenance: { kind: 'user' } },
   }
-}
-
-function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
 }
 
 if (import.meta.main) {

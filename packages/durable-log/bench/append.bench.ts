@@ -12,20 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type DurableLog, sqliteLog } from 'dsh-durable-log'
-
-export interface BenchResult {
-  readonly bench: string
-  /** Median rate of the rounds. */
-  readonly median: number
-  /** The rate that 95 % of the rounds reach. */
-  readonly p95: number
-  readonly unit: string
-  readonly baseline: string
-  /** Median over the rounds of rate / baseline rate of the same round. */
-  readonly ratio: number
-  /** Operations measured. */
-  readonly n: number
-}
+import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
 
 /** Runs so many operations and resolves when they are durable. */
 type Side = (operations: number) => Promise<void> | void
@@ -53,7 +40,7 @@ const ENTRY = {
 }
 const WARM_UP_ROUNDS = 5
 
-export async function run(): Promise<BenchResult[]> {
+export async function run(): Promise<BenchFigure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-log-bench-'))
   const log = sqliteLog({ path: join(folder, 'log.sqlite') })
   const raw = await openRaw(join(folder, 'raw.sqlite'))
@@ -114,7 +101,7 @@ async function openRaw(path: string): Promise<{ insert: (operations: number) => 
   }
 }
 
-async function compare(comparison: Comparison): Promise<BenchResult> {
+async function compare(comparison: Comparison): Promise<BenchFigure> {
   const { rounds, operations, measured, reference } = comparison
   const rates: number[] = []
   const ratios: number[] = []
@@ -143,9 +130,4 @@ async function rateOf(side: Side, operations: number): Promise<number> {
   const start = performance.now()
   await side(operations)
   return (operations * 1000) / (performance.now() - start)
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right)
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
 }

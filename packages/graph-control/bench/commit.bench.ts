@@ -17,18 +17,7 @@ import {
   type ScheduleUpdateRequest,
   stableHash,
 } from '../src/index.ts'
-
-export interface BenchResult {
-  readonly bench: string
-  readonly median: number
-  readonly p95: number
-  readonly unit: string
-  readonly baseline: string
-  /** Median over the rounds of cost / baseline cost of the same round. */
-  readonly ratio: number
-  /** Operations measured. */
-  readonly n: number
-}
+import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
 
 const ROUNDS = 60
 const OPERATIONS = 8
@@ -36,13 +25,13 @@ const WARM_UP_ROUNDS = 5
 const INSTRUCTION =
   'Read the module, list what its callers rely on, and say what a change would break. '.repeat(4)
 
-export async function run(): Promise<BenchResult[]> {
-  const results: BenchResult[] = []
+export async function run(): Promise<BenchFigure[]> {
+  const results: BenchFigure[] = []
   for (const works of [100, 1_000, 10_000]) results.push(await commitAt(works))
   return results
 }
 
-async function commitAt(works: number): Promise<BenchResult> {
+async function commitAt(works: number): Promise<BenchFigure> {
   const folder = mkdtempSync(join(tmpdir(), 'graph-control-bench-'))
   const log = sqliteLog({ path: join(folder, 'log.sqlite') })
   const store = await GraphControlStore.open(log)
@@ -72,7 +61,7 @@ interface Subject {
   readonly graphIds: readonly string[]
 }
 
-async function measure({ works, store, log, graphIds }: Subject): Promise<BenchResult> {
+async function measure({ works, store, log, graphIds }: Subject): Promise<BenchFigure> {
   const costs: number[] = []
   const ratios: number[] = []
   let seq = 0
@@ -108,11 +97,6 @@ async function timed(operate: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await operate()
   return performance.now() - start
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN
 }
 
 function updateOf(graphId: string, toolCallId: string, count: number): ScheduleUpdateRequest {

@@ -10,7 +10,7 @@ import { ToolRuntime, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph'
 import { createGraphTool } from '../src/index.ts'
 import { heapAfterGc } from '../tests/heap.ts'
-import { figureOf, type BenchFigure } from './figures.ts'
+import { figureOf, type BenchFigure } from '../../../scripts/figures.ts'
 
 export type { BenchFigure }
 

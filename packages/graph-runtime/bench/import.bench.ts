@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { figureOf, type BenchFigure } from './figures.ts'
+import { figureOf, type BenchFigure } from '../../../scripts/figures.ts'
 
 const PROCESSES = 15
 const HOST = ['cordis', 'dsh-llm', 'dsh-scope', 'dsh-session', 'dsh-tools', 'schemastery']

@@ -5,7 +5,7 @@
  */
 import { isJsonValue } from '@deepseek-ai/dsh-session'
 import { findLossy } from '../src/lossless.ts'
-import { ascending, figureOf, quantile, type BenchFigure } from './figures.ts'
+import { figureOf, quantile, type BenchFigure } from '../../../scripts/figures.ts'
 
 const MEGABYTE = 2 ** 20
 
@@ -55,7 +55,7 @@ function race(value: unknown): { ours: number[]; theirs: number[] } {
 }
 
 function rate(bench: string, { ours, theirs }: ReturnType<typeof race>): BenchFigure {
-  const [sorted, base] = [ascending(ours), quantile(ascending(theirs), 0.5)]
+  const [sorted, base] = [ours, quantile(theirs, 0.5)]
   const median = quantile(sorted, 0.5)
   return {
     bench,

@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { figureOf, type BenchFigure } from './figures.ts'
+import { figureOf, type BenchFigure } from '../../../scripts/figures.ts'
 import type { MountKind, MountSample } from './mount-process.ts'
 
 const PROCESSES = 7

@@ -4,7 +4,7 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { messageOf } from './errors.ts'
-import type { GraphPicture } from './picture.ts'
+import type { GraphPicture } from './picture-types.ts'
 import { sourceOf } from './mounts.ts'
 import type { GraphTools } from './registry.ts'
 import { listNames, nearNames } from './routing-names.ts'

@@ -32,7 +32,7 @@ export type {
   GraphToolsPostDecision,
   GraphToolsPreDecision,
 } from './events.ts'
-export type { GraphEdgeView, GraphNodeView, GraphPicture } from './picture.ts'
+export type { GraphEdgeView, GraphNodeView, GraphPicture } from './picture-types.ts'
 export type { GraphProgress } from './progress.ts'
 export type { GraphTools } from './registry.ts'
 export { GraphRoutingAgent } from './router.ts'

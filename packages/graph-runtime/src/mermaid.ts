@@ -2,11 +2,11 @@
  * Draws a graph as a Mermaid flowchart. Ids are made up and labels quoted with everything odd escaped,
  * since a node may be called `end`, `a[b]` or anything else that Mermaid has a meaning for.
  */
-import type { GraphEdgeView, GraphNodeView } from './picture.ts'
+import { END, START, type GraphEdgeView, type GraphNodeView } from './picture-types.ts'
 
 const TERMINALS: ReadonlyMap<string, string> = new Map([
-  ['__start__', 'start'],
-  ['__end__', 'end'],
+  [START, 'start'],
+  [END, 'end'],
 ])
 
 /** Letters, digits and a little punctuation that Mermaid has no use for within quotes. */
@@ -35,7 +35,7 @@ export function drawMermaid(name: string, { nodes, edges }: Drawable): string {
     lines.push(`  ${id}${text}`)
   }
   if (nodes.length === 0) draw(name, `[${label(name)}]`)
-  else draw('__start__', `([${label('start')}])`)
+  else draw(START, `([${label('start')}])`)
   for (const node of nodes)
     draw(node.name, node.subgraph ? `[[${label(node.name)}]]` : `[${label(node.name)}]`)
   for (const { to } of edges) {

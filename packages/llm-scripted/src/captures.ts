@@ -2,7 +2,8 @@
 import { ScriptedLlmError } from './errors.ts'
 import type { RequestView } from './request-view.ts'
 import type { Captures } from './templates.ts'
-import type { Capture, CapturedValue } from './types.ts'
+import type { CapturedValue } from './templates.ts'
+import type { Capture } from './types.ts'
 
 /**
  * The values of a conversation after a step captured its own. The given ones stay as they are, so that a

@@ -3,7 +3,9 @@
  * values of a conversation and fails when one is missing.
  */
 import { ScriptedLlmError } from './errors.ts'
-import type { CapturedValue } from './types.ts'
+
+/** What a capture found: text, a number, or a list of them. */
+export type CapturedValue = string | number | readonly (string | number)[]
 
 /** Literal text and places for captured values, in order. */
 export type Template = readonly (string | { readonly capture: string })[]

@@ -13,7 +13,7 @@
  *         text: 'There are ${total} words.'
  * ```
  */
-import type { Template, JsonTemplate } from './templates.ts'
+import type { JsonTemplate, Template } from './templates.ts'
 
 /**
  * A regular expression of JavaScript: its source, or source with flags (any but `g` and `y`), or in code
@@ -198,8 +198,6 @@ export interface Capture {
   readonly unique: boolean
   readonly as: 'text' | 'number'
 }
-
-export type CapturedValue = string | number | readonly (string | number)[]
 
 export interface ToolCallTemplate {
   readonly name: string

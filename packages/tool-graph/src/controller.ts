@@ -1,10 +1,9 @@
 /**
- * The controller of one root session: answers the three tools and drives the root's graphs.
- * One call commits at most one update and runs nothing; the drivers act on the commit.
+ * The controller of one root session: answers the three tools. One call commits at most one update
+ * and runs nothing; the root's drivers act on the commit.
  */
 import {
   GraphControlError,
-  type Claim,
   type GraphControl,
   type GraphEpoch,
   type GraphState,
@@ -12,8 +11,8 @@ import {
   type ResultPage,
 } from 'dsh-graph-control'
 import { compileAgentGraphScheduleUpdate } from './compile-update.ts'
-import { GraphDriver } from './driver.ts'
 import { AgentGraphError } from './errors.ts'
+import { RootDrivers } from './root-drivers.ts'
 import type {
   ControllerConfig,
   DrivingAgentGraphController,
@@ -24,16 +23,10 @@ import type {
   YieldAnswer,
   YieldInput,
 } from './types.ts'
-import { openWake } from './wake-delivery.ts'
 import { emptyView, viewOf, type GraphView } from './view.ts'
 
 /** Characters of one conclusion in a view. */
 const RESULT_CHARS = 4_000
-const DEFAULT_ACTIVATION_ATTEMPTS = 3
-const LIVE_ADMISSIONS: ReadonlySet<Claim['admissionStatus']> = new Set<Claim['admissionStatus']>([
-  'claimed',
-  'executing',
-])
 
 /** A view with the conclusions that were asked for. */
 export interface ViewAnswer extends GraphView {
@@ -44,21 +37,13 @@ class Controller implements DrivingAgentGraphController {
   readonly rootSessionId: string
   private readonly config: ControllerConfig
   private readonly store: GraphControl
-  private readonly drivers = new Map<string, GraphDriver>()
-  private readonly watchers = new Set<() => void>()
-  private readonly unsubscribe: () => void
-  private disposed = false
+  private readonly drivers: RootDrivers
 
   constructor(config: ControllerConfig) {
     this.config = config
     this.store = config.store
     this.rootSessionId = config.rootSessionId
-    this.unsubscribe = this.store.onCommitted((state) => {
-      if (state.rootSessionId !== this.rootSessionId || this.disposed) return
-      this.driverOf(state.graphId).kick(state)
-      this.announceMove()
-      config.observeGraph?.(state)
-    })
+    this.drivers = new RootDrivers(config)
   }
 
   async view(call: GraphCall, input: ViewInput): Promise<JsonValue> {
@@ -129,65 +114,24 @@ class Controller implements DrivingAgentGraphController {
     }
   }
 
-  async recover(): Promise<void> {
-    const epochs = await this.store.listEpochs(this.rootSessionId)
-    for (const { graphId } of epochs) {
-      const state = await this.store.readGraph(graphId)
-      if (state === undefined || this.disposed) continue
-      // A finished graph with nothing under way needs no driver.
-      const liveClaim = [...state.claims.values()].some(({ admissionStatus }) =>
-        LIVE_ADMISSIONS.has(admissionStatus),
-      )
-      if (!state.closed || liveClaim || openWake(state) !== undefined) this.driverOf(graphId).kick(state)
-    }
+  recover(): Promise<void> {
+    return this.drivers.recover()
   }
 
   expectsWake(): boolean {
-    return [...this.drivers.values()].some((driver) => driver.expectsWake())
+    return this.drivers.expectsWake()
   }
 
   watch(listener: () => void): () => void {
-    const own = () => listener()
-    this.watchers.add(own)
-    return () => void this.watchers.delete(own)
+    return this.drivers.watch(listener)
   }
 
-  async whenQuiet(): Promise<void> {
-    await Promise.all([...this.drivers.values()].map((driver) => driver.whenQuiet()))
+  whenQuiet(): Promise<void> {
+    return this.drivers.whenQuiet()
   }
 
-  async dispose(): Promise<void> {
-    if (this.disposed) return
-    this.disposed = true
-    this.unsubscribe()
-    await Promise.all([...this.drivers.values()].map((driver) => driver.dispose()))
-    this.drivers.clear()
-  }
-
-  private announceMove(): void {
-    for (const watcher of this.watchers) {
-      try {
-        watcher()
-      } catch (error) {
-        this.config.options.onError?.(error, 'telling a watcher')
-      }
-    }
-  }
-
-  private driverOf(graphId: string): GraphDriver {
-    let driver = this.drivers.get(graphId)
-    if (driver === undefined) {
-      const { options } = this.config
-      driver = new GraphDriver(graphId, {
-        store: this.store,
-        rootSessionId: this.rootSessionId,
-        options,
-        maxAttempts: options.maxAttempts ?? DEFAULT_ACTIVATION_ATTEMPTS,
-        onMoved: () => this.announceMove(),
-      })
-      this.drivers.set(graphId, driver)
-    }
-    return driver
+  dispose(): Promise<void> {
+    return this.drivers.dispose()
   }
 
   private assertRoot(call: GraphCall): void {
