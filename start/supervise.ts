@@ -119,14 +119,30 @@ export class Supervision {
     const agentOptions = this.ctx.llm.listProviders().some(({ id }) => id === SCRIPTED.provider)
       ? SCRIPTED
       : DEEPSEEK
-    const stored = await this.ctx.sessionPersistence.inspect(sessionId).then(
-      () => true,
-      () => false,
-    )
+    const stored = await this.isStored(sessionId)
     const { agent } = stored
       ? await this.ctx.agents.resume({ resumeSessionId: sessionId, agentOptions })
       : await this.ctx.agents.create({ sessionId, meta: { cwd: process.cwd() }, agentOptions })
     return agent
+  }
+
+  /**
+   * @throws StartError `state` when the session cannot be read, or is gone although it was written: a
+   *   root without its memory is not resumed.
+   */
+  private async isStored(sessionId: SessionId): Promise<boolean> {
+    try {
+      await this.ctx.sessionPersistence.inspect(sessionId)
+      return true
+    } catch (error) {
+      const { message } = error as Error
+      // Sessions are written behind, so a kill may come before the first write; but a run settles only
+      // after its session was written.
+      const missing = message === `session "${sessionId}" not found`
+      const written = (await this.ctx.agentLoopHost.read(this.runIdOf('task')))?.state === 'ok'
+      if (missing && !written) return false
+      throw new StartError('state', `the root session cannot be resumed: ${message}`, { cause: error })
+    }
   }
 
   /** Resolves when the root's turn on this message is over. The same key is said once, over starts. */
@@ -136,6 +152,7 @@ export class Supervision {
       sessionId,
       message,
       idempotencyKey: `${sessionId}/${key}`,
+      runId: this.runIdOf(key),
       provenance: { kind: 'user' },
     })
     this.view.show({ type: 'note', text: `run ${runId} accepted` })
@@ -143,6 +160,10 @@ export class Supervision {
       const { status } = await this.ctx.agentLoopHost.wait({ runId, timeoutMs: WAIT_WINDOW_MS, signal })
       if (status !== 'timeout') return
     }
+  }
+
+  private runIdOf(key: string): string {
+    return `run_${this.errand.sessionId}_${key}`
   }
 
   private watch(): void {

@@ -1,5 +1,5 @@
 /** The main job from outside: a process, its lines, its exit code, and the log file it leaves. */
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startMockLlm } from '../support/mock-llm.ts'
@@ -164,6 +164,33 @@ describe('start', () => {
     const again = await start(['--json', '--resume', '--state', state]).end
     expect(again.code).toBe(0)
     expect(again.lines.at(-1)?.['answer']).toBe(first.lines.at(-1)?.['answer'])
+  })
+
+  it('refuses to resume a root session whose memory is gone', async () => {
+    const state = stateDir()
+    const first = start(['--json', '--state', state])
+    await first.line((line) => line['workId'] === 'survey' && line['status'] === 'completed')
+    first.process.kill('SIGKILL')
+    await first.end
+    rmSync(join(state, 'home', 'sessions'), { recursive: true })
+    const { code, stderr } = await start(['--json', '--resume', '--state', state]).end
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^start: the root session cannot be resumed: session "start-[^"]+" not found\n$/u)
+  })
+
+  it('ends on SIGTERM while the model loops without a pause', async () => {
+    const state = stateDir()
+    const script = join(folder?.path ?? '', 'loop.yml')
+    writeFileSync(
+      script,
+      'tracks:\n  - name: all\n    match: {}\n    stateless: true\n    steps:\n      - toolCalls: [{ name: view_agent_graph }]\n',
+    )
+    const run = start(['--json', '--state', state], { DSH_GRAPH_SCRIPT: script })
+    await run.line((line) => line['type'] === 'tool')
+    run.process.kill('SIGTERM')
+    const { code, stderr } = await run.end
+    expect(code).toBe(130)
+    expect(stderr).toBe('start: interrupted by SIGTERM; go on with --resume\n')
   })
 
   it('tells a failure of the model in one line', async () => {

@@ -147,11 +147,17 @@ export class OperatorSessions {
     try {
       await persistence.inspect(SessionId(sessionId))
       return true
-    } catch {
-      // Not found, or not readable: then creating it under the same id tells which.
-      return false
+    } catch (error) {
+      // A damaged session is not a missing one: making it anew would lose its history unseen.
+      if (isSessionMissing(error, sessionId)) return false
+      throw error
     }
   }
+}
+
+/** DSH's persistence has no code for it; this is what each of its ways to read says. */
+function isSessionMissing(error: unknown, sessionId: string): boolean {
+  return error instanceof Error && error.message === `session "${sessionId}" not found`
 }
 
 function handlesOf(root: Agent): Map<string, Promise<AgentHandle>> {

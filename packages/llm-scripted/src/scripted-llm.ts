@@ -2,6 +2,7 @@
  * The model adapter: streams what the player decides, with its delays and faults. Owns the waits of its
  * streams; registers nothing by itself.
  */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import {
   LlmAdapter,
   ReasoningEffortId,
@@ -100,7 +101,9 @@ export class ScriptedLlm extends LlmAdapter {
       return yield { type: 'finish', reason: { kind: 'error', failure: { code, message } } }
     }
     const { step, answer } = cue
-    if (step.delayMs > 0 && !(await pause(step.delayMs, signals))) return yield this.aborted()
+    // As a model on a wire does: a script that loops must not keep signals and timers from their turn.
+    if (step.delayMs === 0) await turnOfEventLoop()
+    else if (!(await pause(step.delayMs, signals))) return yield this.aborted()
     if (step.fault?.kind === 'hang') {
       await pause(Infinity, signals)
       return yield this.aborted()
