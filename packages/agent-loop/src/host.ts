@@ -3,95 +3,97 @@
  * and the watcher of turns together. Its verbs are those of `AgentLoopHost`.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import { DurableLogError, type DurableLog } from 'dsh-durable-log'
+import type { Agent } from '@deepseek-ai/dsh-agent'
+import { SessionId } from '@deepseek-ai/dsh-session'
+import { DurableLogError, type DurableLog, type LeaseStore } from 'dsh-durable-log'
+import { decideAcceptance, type Acceptance } from './acceptance.ts'
 import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
 import { AgentLoopError } from './errors.ts'
-import { Lanes } from './lanes.ts'
-import { RunLedger } from './ledger.ts'
-import { Openers } from './openers.ts'
-import { Recovery } from './recovery.ts'
-import { checkAbortRequest, checkRunRequest, checkWaitRequest, type CheckedRunRequest } from './request.ts'
-import { viewOf, type RunFold, type RunRecord } from './run-fold.ts'
-import { messageIdOf } from './run-message.ts'
+import { HostParts } from './host-parts.ts'
+import type { QueueDoor, SessionDefaults, SessionSettings } from './queue-types.ts'
+import {
+  checkAbortRequest,
+  checkDefaults,
+  checkRunRequest,
+  checkSessionId,
+  checkWaitRequest,
+  type CheckedRunRequest,
+} from './request.ts'
+import type { RunFold } from './run-fold.ts'
+import { viewOf, type RunRecord } from './run-record.ts'
 import type { Decision } from './run-stream.ts'
+import { settingsOf } from './session-settings.ts'
 import { endingOfStop } from './settlement.ts'
-import { TurnWatcher } from './turn-watch.ts'
-import type { AcceptedRun, AgentLoopHost, LaneSnapshot, RunOutcome, RunView, SessionOpener } from './types.ts'
-import { Waiters } from './waiters.ts'
+import type {
+  AcceptedRun,
+  AgentLoopHost,
+  LaneMetrics,
+  LaneSnapshot,
+  RunListener,
+  RunOutcome,
+  RunView,
+  SessionOpener,
+} from './types.ts'
 
 const DEFAULT_WAIT_MS = 30_000
+const DEFAULT_DRAIN_MS = 30_000
 
 export interface RunHostOptions {
   /** Owns the listeners and the agents that are resumed; injects `agents` and `sessions`. */
   readonly ctx: Context
   readonly log: DurableLog
   readonly clock: Clock
-  readonly defaultTimeoutMs: number
-  readonly graceMs: number
+  readonly config: Config
+  /** Leases of sessions; they have a clock of their own. */
+  readonly leases: LeaseStore
+  readonly leaseClock: Clock
 }
 
 export class RunHost implements AgentLoopHost {
-  private readonly clock: Clock
-  private readonly ledger: RunLedger
-  private readonly openers: Openers
-  private readonly traffic: Lanes
-  private readonly recovery: Recovery
-  private readonly waiters: Waiters
+  readonly queue: QueueDoor
+  private readonly options: RunHostOptions
+  private readonly parts: HostParts
   /** Runs whose acceptance failed in the log, which may have stored it all the same. */
   private readonly unsure = new Set<string>()
+  private isDraining = false
   private closing: Promise<void> | undefined
 
-  constructor({ ctx, log, clock, defaultTimeoutMs, graceMs }: RunHostOptions) {
-    const { agents, sessions } = ctx
-    const logger = ctx.logger('agent-loop-host')
-    const warn = (text: string): void => void logger.warn(text)
-    this.clock = clock
-    this.waiters = new Waiters(clock)
-    this.openers = new Openers(ctx)
-    this.ledger = new RunLedger(log, {
+  constructor(options: RunHostOptions) {
+    this.options = options
+    this.parts = new HostParts(options, {
+      accepted: (run) => this.onAccepted(run),
       settled: (run) => this.onSettled(run),
-      quarantined: (error) => warn(error.message),
-      readFailed: (sessionId, error) =>
-        warn(`the runs of session ${JSON.stringify(sessionId)} were not read: ${String(error)}`),
+      viewOf: (run) => this.view(run),
     })
-    this.traffic = new Lanes({
-      clock,
-      ledger: this.ledger,
-      openers: this.openers,
-      watcher: new TurnWatcher(ctx),
-      flush: (session) => sessions.flush(session),
-      detached: (operation) => agents.withoutInitiator(operation),
-      warn,
-      defaultTimeoutMs,
-      graceMs,
-    })
-    const { ledger, openers, traffic: lanes } = this
-    this.recovery = new Recovery({ ledger, lanes, openers, warn })
-    ctx.on('agent/created', ({ agent }) => this.recovery.onAgentCreated(agent))
-    ctx.on('agent/session-start', ({ agent }) => this.recovery.clearInbox(agent))
+    this.queue = this.parts.queueDoor(() => this.assertOpen())
   }
 
   /** Reads what is stored and takes up the runs of sessions that are live here. */
-  recover(): Promise<void> {
-    return this.recovery.start()
+  async recover(): Promise<void> {
+    this.parts.watcher.resume(this.options.ctx.agents.list())
+    await this.parts.recovery.start()
   }
 
   /** Takes up every open run, also those of sessions that nobody opened here. */
   adoptAll(): void {
-    if (this.closing === undefined) this.recovery.adoptAll()
+    if (this.closing === undefined) this.parts.recovery.adoptAll()
   }
 
   async accept(input: unknown): Promise<AcceptedRun> {
     this.assertOpen()
     const request = checkRunRequest(input)
     const { sessionId } = request
-    const stream = this.ledger.stream(sessionId)
-    const giveBack = this.ledger.reserve(request.runId, sessionId)
+    const lane = this.laneFor(request)
+    const { ledger } = this.parts
+    const stream = ledger.stream(sessionId)
+    const giveBack = ledger.reserve(request.runId, sessionId)
     try {
-      const { runId, isNew } = await stream.transact((fold) => this.decideAccept(fold, request))
+      const { runId, isNew } = await stream.transact((fold) => this.decide(fold, request, lane))
       const run = stream.fold.get(runId)
       if (run === undefined) throw new Error(`run ${runId} vanished while it was accepted`)
       this.takeUp(run, isNew || this.unsure.delete(runId))
+      if (isNew && run.request?.mode === 'interrupt') this.interrupt(run)
       return { runId, status: 'accepted', acceptedAt: run.acceptedAt }
     } catch (error) {
       if (error instanceof DurableLogError) this.unsure.add(request.runId)
@@ -105,30 +107,39 @@ export class RunHost implements AgentLoopHost {
     this.assertOpen()
     const { runId, timeoutMs = DEFAULT_WAIT_MS, signal } = checkWaitRequest(input)
     signal?.throwIfAborted()
-    if ((await this.ledger.find(runId)) === undefined) {
+    const { ledger, waiters } = this.parts
+    const known = await ledger.find(runId)
+    if (known === undefined) {
       throw new AgentLoopError('run-not-found', `no run ${JSON.stringify(runId)} was ever accepted`)
     }
     this.assertOpen()
-    if (!this.isSettled(runId) && timeoutMs > 0) await this.waiters.wait(runId, timeoutMs, signal)
-    const run = await this.ledger.find(runId)
+    if (known.settled === undefined && timeoutMs > 0) {
+      const leave = this.enterWait(known)
+      try {
+        await waiters.wait(runId, timeoutMs, signal)
+      } finally {
+        leave()
+      }
+    }
+    const run = await ledger.find(runId)
     if (run === undefined) throw new Error(`run ${runId} vanished while it was waited for`)
-    return outcomeOf(run)
+    return outcomeOf(this.view(run))
   }
 
   async abort(input: unknown): Promise<{ aborted: boolean; runIds: readonly string[] }> {
     this.assertOpen()
     const request = checkAbortRequest(input)
     const stop = { kind: 'abort' as const, cause: request.cause }
+    const { lanes, writer } = this.parts
     const runs = await this.openRunsOf(request)
     // All leave the queue first: otherwise the lane would promote one while the others are settled.
-    const idle = runs.filter(
-      (run) => this.traffic.remove(run) || this.traffic.control(run.runId) === undefined,
-    )
-    for (const run of runs) this.traffic.control(run.runId)?.stop(stop)
+    const idle = runs.filter((run) => lanes.remove(run) || lanes.control(leaderOf(run)) === undefined)
+    for (const run of runs) lanes.control(leaderOf(run))?.stop(stop)
+    const controlled = (run: RunRecord): boolean => lanes.control(leaderOf(run)) !== undefined
     try {
-      for (const run of idle) await this.traffic.settle(run, endingOfStop(stop))
+      for (const run of idle) if (!controlled(run)) await writer.settle(run, endingOfStop(stop), false)
     } catch (error) {
-      for (const run of idle) if (!this.isSettled(run.runId)) this.traffic.enqueue(run)
+      for (const run of idle) if (!controlled(run) && !this.isSettled(run.runId)) lanes.enqueue(run)
       throw error
     }
     return { aborted: runs.length > 0, runIds: runs.map((run) => run.runId) }
@@ -136,18 +147,54 @@ export class RunHost implements AgentLoopHost {
 
   async read(runId: string): Promise<RunView | undefined> {
     this.assertOpen()
-    const run = await this.ledger.find(runId)
-    return run === undefined ? undefined : viewOf(run)
+    const run = await this.parts.ledger.find(runId)
+    return run === undefined ? undefined : this.view(run)
   }
 
   lanes(): readonly LaneSnapshot[] {
-    return this.traffic.snapshots()
+    return this.parts.snapshots()
+  }
+
+  metrics(): readonly LaneMetrics[] {
+    return this.parts.book.metrics(this.options.clock.now())
+  }
+
+  async configure(sessionId: unknown, input: unknown): Promise<SessionSettings> {
+    this.assertOpen()
+    const id = checkSessionId('configure', sessionId)
+    const changes = checkDefaults(input)
+    const stream = this.parts.ledger.stream(id)
+    await stream.transact(() => ({
+      entries: [{ type: 'session/configured', data: { v: 1, changes } }],
+      result: undefined,
+    }))
+    return settingsOf(stream.fold.defaults, this.options.config.queue)
+  }
+
+  async settings(sessionId: unknown): Promise<SessionSettings> {
+    this.assertOpen()
+    const stream = this.parts.ledger.stream(checkSessionId('settings', sessionId))
+    await stream.refresh()
+    return settingsOf(stream.fold.defaults, this.options.config.queue)
+  }
+
+  async drain({ limitMs = DEFAULT_DRAIN_MS }: { limitMs?: number } = {}): Promise<{
+    left: readonly string[]
+  }> {
+    this.assertOpen()
+    this.isDraining = true
+    return { left: await this.parts.lanes.drain(limitMs) }
+  }
+
+  observe(listener: RunListener): () => void {
+    this.assertOpen()
+    return this.parts.listeners.add(listener)
   }
 
   registerOpener(opener: SessionOpener): () => void {
     this.assertOpen()
-    const unregister = this.openers.register(opener)
-    const endProbe = this.recovery.probe(opener)
+    const unregister = this.parts.openers.register(opener)
+    const endProbe = this.parts.recovery.probe(opener)
     return () => {
       unregister()
       endProbe()
@@ -156,12 +203,7 @@ export class RunHost implements AgentLoopHost {
 
   /** Refuses everything new, lets go of what runs, and resolves when nothing is under way. Idempotent. */
   close(): Promise<void> {
-    this.closing ??= (async () => {
-      this.waiters.close()
-      this.recovery.close()
-      await this.traffic.close()
-      await this.ledger.close()
-    })()
+    this.closing ??= this.parts.close()
     return this.closing
   }
 
@@ -170,34 +212,49 @@ export class RunHost implements AgentLoopHost {
     throw new AgentLoopError('closed', 'the agent-loop host is shutting down; ask again after its start')
   }
 
-  private decideAccept(
-    fold: RunFold,
-    request: CheckedRunRequest,
-  ): Decision<{ runId: string; isNew: boolean }> {
-    this.assertOpen()
-    const { runId, idempotencyKey: key, fingerprint, message, provenance, timeoutMs } = request
-    const known = fold.withKey(key)
-    if (known?.fingerprint === fingerprint) return { result: { runId: known.runId, isNew: false } }
-    if (known !== undefined) throw taken('idempotency key', key, known)
-    const namesake = fold.get(runId)
-    if (namesake !== undefined) throw taken('run id', runId, namesake)
-    const data = {
-      v: 1 as const,
-      runId,
-      key,
-      fingerprint,
-      messageId: messageIdOf(runId),
-      acceptedAt: this.clock.now(),
-      request: { message, provenance, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+  /** @throws `invalid` for a lane that is not declared. */
+  private laneFor({ lane, sessionId }: CheckedRunRequest): string {
+    const { book } = this.parts
+    if (lane !== undefined && !book.isDeclared(lane)) {
+      throw new AgentLoopError(
+        'invalid',
+        `accept refused: lane: ${JSON.stringify(lane)} is not declared; declared are ${book.declared.join(', ')}`,
+      )
     }
-    return { entry: { type: 'run/accepted', data }, result: { runId, isNew: true } }
+    if (lane !== undefined) return lane
+    const agent = this.options.ctx.agents.get(SessionId(sessionId))
+    return agent?.session.header.origin === 'subagent' && book.isDeclared('subagent') ? 'subagent' : 'main'
+  }
+
+  private decide(fold: RunFold, request: CheckedRunRequest, lane: string): Decision<Acceptance> {
+    this.assertOpen()
+    const { clock, config } = this.options
+    const { book } = this.parts
+    const retryAfterMs = book.retryAfterMs(lane)
+    return decideAcceptance(fold, request, {
+      now: clock.now(),
+      settings: settingsOf(fold.defaults, config.queue),
+      lane,
+      maxQueuedPerSession: config.maxQueuedPerSession,
+      laneFull: book.hasRoom(lane, request.sessionId) ? undefined : retryAfterMs,
+      retryAfterMs,
+      draining: this.isDraining,
+    })
   }
 
   /** A run in the log that is neither queued here nor ours is driven by the process that accepted it. */
   private takeUp(run: RunRecord, isOurs: boolean): void {
     if (run.settled !== undefined || this.closing !== undefined) return
-    if (this.traffic.has(run)) this.traffic.release(run.sessionId)
-    else if (isOurs) this.traffic.enqueue(run)
+    const { lanes, steering } = this.parts
+    if (lanes.has(run)) lanes.release(run.sessionId)
+    else if (isOurs) lanes.enqueue(run)
+    steering.offer(run.sessionId)
+  }
+
+  private interrupt(run: RunRecord): void {
+    const active = this.parts.lanes.active(run.sessionId)
+    if (active === undefined || active.runId === run.runId) return
+    active.control.stop({ kind: 'interrupt', by: run.runId })
   }
 
   private async openRunsOf(request: {
@@ -205,51 +262,92 @@ export class RunHost implements AgentLoopHost {
     sessionId?: string | undefined
   }): Promise<readonly RunRecord[]> {
     const { runId, sessionId } = request
+    const { ledger } = this.parts
     if (runId === undefined) {
-      const stream = this.ledger.stream(sessionId ?? '')
+      const stream = ledger.stream(sessionId ?? '')
       await stream.refresh()
       const { fold } = stream
       return fold.open().flatMap((id) => fold.get(id) ?? [])
     }
-    const run = await this.ledger.find(runId)
+    const run = await ledger.find(runId)
     if (run === undefined || run.settled !== undefined) return []
-    if (sessionId === undefined || sessionId === run.sessionId) return [run]
-    throw new AgentLoopError(
-      'invalid',
-      `abort refused: run ${JSON.stringify(runId)} belongs to session ${JSON.stringify(run.sessionId)}`,
-    )
+    if (sessionId !== undefined && sessionId !== run.sessionId) {
+      throw new AgentLoopError(
+        'invalid',
+        `abort refused: run ${JSON.stringify(runId)} belongs to session ${JSON.stringify(run.sessionId)}`,
+      )
+    }
+    // The turn of several runs ends for all of them.
+    const leader = ledger.get(leaderOf(run)) ?? run
+    const members = leader.members.flatMap((id) => ledger.get(id) ?? [])
+    return [leader, ...members].filter((one) => one.settled === undefined)
+  }
+
+  /** Whoever waits inside a turn must not wait for what the turn itself holds up. */
+  private enterWait(run: RunRecord): () => void {
+    const agent = this.options.ctx.agents.currentInitiator()
+    if (agent === undefined || !this.isInTurn(agent)) return () => undefined
+    const { lanes, ledger, book, selfWaits } = this.parts
+    const runId = lanes.active(agent.id)?.runId
+    const holder = runId === undefined ? undefined : ledger.get(runId)
+    const lane = holder === undefined ? undefined : book.laneOf(holder)
+    const hasBegun = run.attempt > 0 || lanes.control(run.runId) !== undefined
+    const awaited = { runId: run.runId, sessionId: run.sessionId, lane: book.laneOf(run), hasBegun }
+    return selfWaits.enter({ sessionId: agent.id, runId, lane }, awaited)
+  }
+
+  private isInTurn(agent: Agent): boolean {
+    return agent.status === 'running' && this.parts.watcher.open(agent.id) !== undefined
+  }
+
+  private view(run: RunRecord): RunView {
+    const { config, clock } = this.options
+    this.parts.ledger.stream(run.sessionId).fold.forgetBefore(clock.now() - config.retentionMs)
+    const view = viewOf(this.parts.ledger.get(run.runId) ?? run)
+    return view.state === 'accepted' && this.parts.lanes.has(run) ? { ...view, state: 'queued' } : view
   }
 
   private isSettled(runId: string): boolean {
-    return this.ledger.get(runId)?.settled !== undefined
+    return this.parts.ledger.get(runId)?.settled !== undefined
+  }
+
+  /** A run that another process accepted for a session that is ours is ours to run. */
+  private onAccepted(run: RunRecord): void {
+    const { leases, listeners } = this.parts
+    listeners.tell((listener) => listener.accepted?.(this.view(run)))
+    if (this.closing !== undefined || leases.epoch(run.sessionId) === undefined) return
+    // The acceptance itself takes up what was accepted here, once it is wholly folded.
+    queueMicrotask(() => this.takeUp(this.parts.ledger.get(run.runId) ?? run, true))
   }
 
   private onSettled(run: RunRecord): void {
     this.unsure.delete(run.runId)
-    this.traffic.remove(run)
+    const { lanes, waiters, listeners, book } = this.parts
+    lanes.remove(run)
     // Only a run that another process settled is still under way here.
-    this.traffic.control(run.runId)?.stop({ kind: 'abort', cause: 'another process settled the run' })
-    this.waiters.settled(run.runId)
+    lanes.control(run.runId)?.stop({ kind: 'abort', cause: 'another process settled the run' })
+    book.countSettled(run)
+    waiters.settled(run.runId)
+    listeners.tell((listener) => listener.settled?.(this.view(run)))
   }
 }
 
-function taken(what: string, name: string, run: RunRecord): AgentLoopError {
-  return new AgentLoopError(
-    'conflict',
-    `${what} ${JSON.stringify(name)} of session ${JSON.stringify(run.sessionId)} belongs to another ` +
-      `request (run ${run.runId}); repeat that request unchanged or choose another ${what}`,
-  )
+/** The run in whose turn a run is told; its own as a rule. */
+function leaderOf(run: RunRecord): string {
+  return run.leader ?? run.runId
 }
 
-function outcomeOf(run: RunRecord): RunOutcome {
-  const { state, startedAt, endedAt, reply, usage, error } = viewOf(run)
+function outcomeOf(view: RunView): RunOutcome {
+  const { state, startedAt, endedAt, reply, usage, error, result } = view
+  const hasEnded = endedAt !== undefined
   return {
-    status: run.settled === undefined ? 'timeout' : state === 'ok' ? 'ok' : 'error',
+    status: !hasEnded ? 'timeout' : state === 'ok' ? 'ok' : 'error',
     state,
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(endedAt === undefined ? {} : { endedAt }),
     ...(reply === undefined ? {} : { reply }),
     ...(usage === undefined ? {} : { usage }),
     ...(error === undefined ? {} : { error }),
+    ...(result === undefined ? {} : { result }),
   }
 }

@@ -5,13 +5,15 @@
 import type { DurableLog, StreamHead } from 'dsh-durable-log'
 import { RUN_STREAM_PREFIX } from './entries.ts'
 import { AgentLoopError } from './errors.ts'
-import type { RunRecord } from './run-fold.ts'
+import type { RunRecord } from './run-record.ts'
 import { RunStream } from './run-stream.ts'
 
 /** How many streams are read at a time when the ledger opens. */
 const READERS = 8
 
 export interface LedgerListener {
+  /** A run is there, accepted by this process or another one. */
+  accepted(record: RunRecord): void
   /** A run got its terminal entry, from this process or another one. */
   settled(record: RunRecord): void
   /** A stream cannot be read; told once per stream. */
@@ -40,6 +42,7 @@ export class RunLedger {
     if (stream === undefined) {
       stream = new RunStream(this.log, sessionId, (record, entry) => {
         if (!this.sessionByRun.has(record.runId)) this.sessionByRun.set(record.runId, sessionId)
+        if (entry.type === 'run/accepted') this.listener.accepted(record)
         if (entry.type === 'run/settled') this.listener.settled(record)
       })
       this.streams.set(sessionId, stream)

@@ -2,6 +2,7 @@
  * Ties one host to the fiber it lives on: open it, recover, provide it, and close it with the fiber.
  */
 import type { Context } from '@deepseek-ai/cordis'
+import { leaseStore, type Processes } from 'dsh-durable-log'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { RunHost } from './host.ts'
@@ -12,14 +13,35 @@ interface Settling {
   await(): Promise<unknown>
 }
 
+/** Hosts follow each other in one process, which has one at a time: the next takes its sessions at once. */
+const HOLDER = 'dsh-agent-loop-host'
+
+export interface MountOptions {
+  readonly clock?: Clock
+  /** The clock of the leases, which live longer than any run. */
+  readonly leaseClock?: Clock
+  readonly processes?: Processes
+}
+
 /**
  * Resolves when the host has read what is stored and `ctx.agentLoopHost` is there.
  *
  * @param ctx injects `agents`, `sessions` and `durableLog`.
  */
-export async function mountHost(ctx: Context, config: Config, clock: Clock = systemClock): Promise<void> {
-  const { defaultTimeoutMs, graceMs } = config
-  const host = new RunHost({ ctx, log: ctx.durableLog, clock, defaultTimeoutMs, graceMs })
+export async function mountHost(
+  ctx: Context,
+  config: Config,
+  { clock = systemClock, leaseClock = clock, processes }: MountOptions = {},
+): Promise<void> {
+  const log = ctx.durableLog
+  const leases = leaseStore({
+    log,
+    holderId: HOLDER,
+    ttlMs: config.leaseMs,
+    clock: { now: () => leaseClock.now(), monotonic: () => leaseClock.monotonic() },
+    ...(processes === undefined ? {} : { processes }),
+  })
+  const host = new RunHost({ ctx, log, clock, config, leases, leaseClock })
   ctx.effect(() => () => host.close(), 'lanes of the agent-loop host')
   await host.recover()
   ctx.provide('agentLoopHost', facade(host))
@@ -45,6 +67,12 @@ function facade(host: RunHost): AgentLoopHost {
     abort: (request) => host.abort(request),
     read: (runId) => host.read(runId),
     lanes: () => host.lanes(),
+    metrics: () => host.metrics(),
+    queue: host.queue,
+    configure: (sessionId, changes) => host.configure(sessionId, changes),
+    settings: (sessionId) => host.settings(sessionId),
+    drain: (options) => host.drain(options),
+    observe: (listener) => host.observe(listener),
     registerOpener: (opener) => host.registerOpener(opener),
   } satisfies AgentLoopHost)
 }

@@ -3,7 +3,7 @@
  * Pure readings of session events.
  */
 import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session'
-import type { Settlement } from './run-fold.ts'
+import type { Settlement } from './run-record.ts'
 
 /** Longer replies are cut at this many characters, and say so; even escaped they fit into one entry. */
 export const MAX_REPLY_CHARACTERS = 600_000
@@ -62,6 +62,24 @@ export function traceMessage(events: readonly SessionEvent[], messageId: string)
 
 function closed(trace: MessageTrace, { data }: SessionEvent<'turn/end'>): MessageTrace {
   return trace.kind === 'claimed' && trace.turn === data.turn ? { ...trace, end: data.reason } : trace
+}
+
+/** Whether the event is something that the agent did, and not only something that happened to it. */
+export function isProgress(event: SessionEvent): boolean {
+  switch (event.type) {
+    case 'assistant/chunk': {
+      const { chunk } = event.data
+      if (chunk.type === 'tool-call-delta') return chunk.argumentsDelta !== ''
+      return (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && chunk.text !== ''
+    }
+    case 'assistant/message':
+    case 'tool/call':
+    case 'tool/result':
+    case 'step/start':
+      return true
+    default:
+      return false
+  }
 }
 
 /** The last text of the assistant in a turn, and the usage of all its messages together. */

@@ -29,7 +29,7 @@ describe('accept', () => {
     })
     const [entry] = await world.log.read('run/s')
     expect(entry?.data).toMatchObject({
-      v: 1,
+      v: 2,
       runId: accepted.runId,
       key: 'k',
       request: { message: 'hello' },
