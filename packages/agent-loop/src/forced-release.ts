@@ -33,14 +33,14 @@ export class ForcedReleases {
       const agentId = exec.agent?.id
       if (agentId === undefined) return await next()
       if (this.isReleased(agentId)) throw refusal()
-      return await this.orCut(agentId, next())
+      return await this.orCut<ToolExecutionResult>(agentId, next())
     })
   }
 
   release(agent: Agent, turn: number): void {
     if (this.openTurn(agent.id) !== turn) return
     this.released.set(agent.id, turn)
-    for (const cut of [...(this.waiting.get(agent.id) ?? [])]) cut()
+    for (const cut of this.waiting.get(agent.id) ?? []) cut()
   }
 
   /** The turn has closed. */

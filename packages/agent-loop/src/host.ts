@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { AgentLoopError } from './errors.ts'
 import { HostParts } from './host-parts.ts'
-import type { QueueDoor, SessionDefaults, SessionSettings } from './queue-types.ts'
+import type { QueueDoor, SessionSettings } from './queue-types.ts'
 import {
   checkAbortRequest,
   checkDefaults,

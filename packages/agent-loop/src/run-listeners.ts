@@ -17,7 +17,7 @@ export class RunListeners {
   }
 
   tell(told: (listener: RunListener) => void): void {
-    for (const { listener } of [...this.entries]) {
+    for (const { listener } of this.entries) {
       try {
         told(listener)
       } catch (error) {

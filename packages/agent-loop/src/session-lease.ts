@@ -97,7 +97,7 @@ export class SessionLeases {
     for (const disarm of this.retries.values()) disarm()
     this.retries.clear()
     const leases = [...this.held.values()].map(({ lease }) => lease)
-    for (const sessionId of [...this.held.keys()]) this.drop(sessionId)
+    for (const sessionId of this.held.keys()) this.drop(sessionId)
     for (const lease of leases) void this.track(lease.release().catch(() => undefined))
     while (this.working.size > 0) await Promise.allSettled(this.working)
   }

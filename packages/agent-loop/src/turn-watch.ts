@@ -214,7 +214,7 @@ export class TurnWatcher {
   private onTurnEnd(agentId: string, turn: number, reason: TurnEndReason): void {
     const open = this.turns.get(agentId) ?? { turn, isOurs: false, isKnown: true }
     this.turns.delete(agentId)
-    for (const watch of [...(this.watches.get(agentId)?.values() ?? [])]) {
+    for (const watch of this.watches.get(agentId)?.values() ?? []) {
       if (watch.turn === turn) watch.end({ kind: 'ended', turn, reason })
       else watch.lastReason = reason
     }
@@ -223,7 +223,7 @@ export class TurnWatcher {
 
   private onDisposed(agent: Agent): void {
     this.toWake.delete(agent)
-    for (const watch of [...(this.watches.get(agent.id)?.values() ?? [])]) {
+    for (const watch of this.watches.get(agent.id)?.values() ?? []) {
       if (watch.agent === agent) watch.end({ kind: 'disposed' })
     }
     const open = this.turns.get(agent.id)
@@ -232,7 +232,7 @@ export class TurnWatcher {
 
   private onIdle(agent: Agent): void {
     let isParked = false
-    for (const watch of [...(this.watches.get(agent.id)?.values() ?? [])]) {
+    for (const watch of this.watches.get(agent.id)?.values() ?? []) {
       if (watch.turn !== undefined || !watch.isPending) continue
       if (watch.kind === 'steer') watch.end({ kind: 'parked' })
       else isParked ||= !isPersonsStop(watch.lastReason)
