@@ -9,6 +9,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { isAgentLoopRequest, type StreamChunk } from '@deepseek-ai/dsh-llm'
 
+import type { ToolExecutionResult } from '@deepseek-ai/dsh-tools'
 import { AgentLoopError } from './errors.ts'
 
 const RELEASED = 'the run was ended at its limit and its turn was released'

@@ -1,0 +1,255 @@
+import { describe, expect, it } from 'vitest'
+import type { RunListener } from '../src/index.ts'
+import { settleDown, until } from './support/until.ts'
+import { typed, World } from './support/world.ts'
+
+async function worldOf(sessions: readonly string[], config: object = {}): Promise<World> {
+  const world = await World.boot({ config })
+  for (const session of sessions) await world.createAgent(session)
+  return world
+}
+
+const lettersTo = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`)
+
+describe('a global lane', () => {
+  it('carries four runs of "main" at a time', async () => {
+    const sessions = lettersTo(6)
+    const world = await worldOf(sessions)
+    const runIds = await Promise.all(sessions.map((session) => world.accept(session, `to ${session}`)))
+    await until(() => world.model.calls.length === 4)
+    await settleDown()
+    expect(world.model.calls).toHaveLength(4)
+    expect(await world.host.read(runIds[5] ?? '')).toMatchObject({ state: 'queued' })
+    expect(world.host.metrics().find(({ lane }) => lane === 'main')).toMatchObject({
+      width: 4,
+      active: 4,
+      depth: 2,
+      started: 4,
+    })
+    world.model.auto = () => 'ok'
+    world.model.calls[0]?.reply('ok')
+    await world.model.call(4)
+  })
+
+  it('gives the sessions of subagents a lane of their own', async () => {
+    const world = await World.boot()
+    for (const session of lettersTo(10)) {
+      const { agent } = await world.ctx.agents.create({
+        sessionId: (await world.createAgent(`${session}-root`)).id.replace('-root', '') as never,
+        agentOptions: { provider: 'gate', model: 'm' },
+        meta: { origin: 'subagent', delegationDepth: 1 },
+      })
+      await world.accept(agent.id, 'hello')
+    }
+    await until(() => world.model.calls.length === 8)
+    await settleDown()
+    expect(world.model.calls).toHaveLength(8)
+    for (const call of world.model.calls) call.reply('ok')
+    world.model.auto = () => 'ok'
+  })
+
+  it('serializes cron and runs targets of "nested" side by side', async () => {
+    const sessions = lettersTo(4)
+    const world = await worldOf(sessions)
+    await world.accept('s0', 'cron one', { lane: 'cron' })
+    await world.accept('s1', 'cron two', { lane: 'cron' })
+    await world.accept('s2', 'nested one', { lane: 'nested' })
+    await world.accept('s3', 'nested two', { lane: 'nested' })
+    await until(() => world.model.calls.length === 3)
+    await settleDown()
+    expect(world.model.prompts.toSorted()).toEqual(['cron one', 'nested one', 'nested two'])
+  })
+
+  it('is refused when it is not declared, and named when it is', async () => {
+    const world = await worldOf(['s'], { lanes: { batch: { width: 1 } } })
+    await expect(world.accept('s', 'x', { lane: 'anything' })).rejects.toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining('main, subagent, cron, batch, nested'),
+    })
+    expect(await world.entries('s')).toEqual([])
+    await world.accept('s', 'y', { lane: 'batch' })
+    expect((await world.model.call(0)).prompt).toBe('y')
+  })
+
+  it('that has no room says when to ask again, and knows its runs all the same', async () => {
+    const world = await worldOf(['a', 'b', 'c'], { lanes: { main: { width: 1, maxQueued: 1 } } })
+    await world.accept('a', 'one')
+    await world.model.call(0)
+    const queued = await world.accept('b', 'two')
+    const refused = await world.accept('c', 'three').catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'busy', retryAfterMs: expect.any(Number) })
+    expect((refused as { retryAfterMs: number }).retryAfterMs).toBeGreaterThanOrEqual(1000)
+    expect(await world.accept('b', 'two')).toBe(queued)
+    expect(await world.entries('c')).toEqual([])
+  })
+
+  it('goes to what has the higher priority', async () => {
+    const world = await worldOf(['a', 'b', 'c'], { lanes: { main: { width: 1 } } })
+    await world.accept('a', 'now')
+    const call = await world.model.call(0)
+    await world.accept('b', 'some time', { priority: 'background' })
+    await world.accept('c', 'soon', { priority: 'foreground' })
+    call.reply('ok')
+    const next = await world.model.call(1)
+    expect(next.prompt).toBe('soon')
+    next.reply('ok')
+    expect((await world.model.call(2)).prompt).toBe('some time')
+  })
+
+  it('is free again after every way in which a run can end', async () => {
+    const endings: Record<string, (world: World, runId: string) => Promise<unknown>> = {
+      answer: async (world) => world.model.calls.at(-1)?.reply('ok'),
+      failure: async (world) => world.model.calls.at(-1)?.fail('QUOTA', 'no'),
+      'output limit': async (world) => world.model.calls.at(-1)?.cutShort('so far'),
+      abort: (world, runId) => world.host.abort({ runId }),
+      deadline: async (world) => world.clock.advance(600_000),
+      disposal: async (world) => {
+        const model = world.model.calls.at(-1)
+        model?.reply('too late')
+        await world.host.abort({ sessionId: 's' })
+      },
+    }
+    for (const [name, end] of Object.entries(endings)) {
+      const world = await worldOf(['s', 't'], { lanes: { main: { width: 1 } } })
+      const runId = await world.accept('s', 'one')
+      await world.accept('t', 'next')
+      await world.model.call(0)
+      await end(world, runId)
+      expect((await world.model.call(1)).prompt, name).toBe('next')
+    }
+  })
+})
+
+describe('a turn that waits', () => {
+  /** Runs an operation as code inside the open turn of an agent does. */
+  async function inTurnOf<T>(world: World, sessionId: string, operation: () => Promise<T>): Promise<T> {
+    const agent = world.ctx.agents.list().find(({ id }) => id === sessionId)
+    if (agent === undefined) throw new Error(`no agent ${sessionId}`)
+    return await world.ctx.agents.withInitiator(agent, operation)
+  }
+
+  it('for a run of its own session is refused with a code', async () => {
+    const world = await worldOf(['s'])
+    await world.accept('s', 'one')
+    await world.model.call(0)
+    const child = await world.accept('s', 'child')
+    await expect(inTurnOf(world, 's', () => world.host.wait({ runId: child }))).rejects.toMatchObject({
+      code: 'self-wait',
+    })
+  })
+
+  it('for a run in its own lane is refused, in another one it is not', async () => {
+    const world = await worldOf(['s', 't', 'u'], { lanes: { main: { width: 1 } } })
+    await world.accept('s', 'one')
+    await world.model.call(0)
+    const child = await world.accept('t', 'child')
+    await expect(inTurnOf(world, 's', () => world.host.wait({ runId: child }))).rejects.toMatchObject({
+      code: 'self-wait',
+      message: expect.stringContaining('lane "main"'),
+    })
+    const nested = await world.accept('u', 'nested', { lane: 'nested' })
+    const wait = inTurnOf(world, 's', () => world.host.wait({ runId: nested }))
+    ;(await world.model.call(1)).reply('done')
+    expect(await wait).toMatchObject({ status: 'ok' })
+    expect(await inTurnOf(world, 's', () => world.host.wait({ runId: child, timeoutMs: 0 }))).toMatchObject({
+      state: 'queued',
+    })
+  })
+
+  it('for a run that has what it needs is not refused', async () => {
+    const world = await worldOf(['s', 't'])
+    await world.accept('s', 'one')
+    const child = await world.accept('t', 'child')
+    await until(() => world.model.calls.length === 2)
+    const wait = inTurnOf(world, 's', () => world.host.wait({ runId: child }))
+    world.model.calls[1]?.reply('done')
+    expect(await wait).toMatchObject({ status: 'ok' })
+  })
+
+  it('in a circle over several sessions is refused where the circle closes', async () => {
+    const world = await worldOf(['a', 'b'])
+    await world.accept('a', 'one')
+    const second = await world.accept('b', 'two', { lane: 'nested' })
+    await until(() => world.model.calls.length === 2)
+    const waiting = inTurnOf(world, 'a', () => world.host.wait({ runId: second }))
+    const back = await world.accept('a', 'three', { lane: 'cron' })
+    await settleDown()
+    await expect(inTurnOf(world, 'b', () => world.host.wait({ runId: back }))).rejects.toMatchObject({
+      code: 'self-wait',
+    })
+    for (const call of world.model.calls) call.reply('ok')
+    await waiting
+  })
+})
+
+describe('a turn that DSH starts itself', () => {
+  it('is adopted: it holds the lane, is told of, and is not delayed', async () => {
+    const world = await worldOf(['s'])
+    const [agent] = world.ctx.agents.list()
+    const told: unknown[] = []
+    const listener: RunListener = {
+      started: (run) => void told.push(['started', run.observed, run.turn]),
+      observedEnded: (run) => void told.push(['ended', run.runId, run.reason]),
+      settled: (run) => void told.push(['settled', run.runId, run.state]),
+    }
+    const undo = world.host.observe(listener)
+    agent?.followup(typed('mine'))
+    const mine = await world.model.call(0)
+    const runId = await world.accept('s', 'one')
+    await settleDown()
+    expect(world.host.lanes()).toEqual([
+      { sessionId: 's', running: undefined, queued: [runId], observed: { runId: 'turn_s_1', turn: 1 } },
+    ])
+    expect(world.model.calls).toHaveLength(1)
+    mine.reply('to the person')
+    ;(await world.model.call(1)).reply('to the caller')
+    await world.host.wait({ runId })
+    expect(told).toEqual([
+      ['started', true, 1],
+      ['ended', 'turn_s_1', 'completed'],
+      ['started', false, 2],
+      ['settled', runId, 'ok'],
+    ])
+    undo()
+    await world.accept('s', 'two')
+    await world.model.call(2)
+    expect(told).toHaveLength(4)
+  })
+
+  it('takes no slot of a global lane', async () => {
+    const sessions = lettersTo(6)
+    const world = await worldOf(sessions)
+    for (const agent of world.ctx.agents.list()) agent.followup(typed('mine'))
+    await until(() => world.model.calls.length === 6)
+  })
+
+  it('does not let a run starve, however many a person queues', async () => {
+    const world = await worldOf(['s'])
+    const [agent] = world.ctx.agents.list()
+    world.model.auto = (call) => {
+      if (call.prompt.startsWith('mine') && world.model.calls.length < 50) agent?.followup(typed('mine'))
+      return 'ok'
+    }
+    agent?.followup(typed('mine'))
+    const runId = await world.accept('s', 'one')
+    expect(await world.host.wait({ runId })).toMatchObject({ status: 'ok' })
+    expect(world.model.prompts.indexOf('one')).toBeLessThan(20)
+  })
+
+  it('that the person stops holds what is queued until something new happens', async () => {
+    const world = await worldOf(['s'])
+    const [agent] = world.ctx.agents.list()
+    agent?.followup(typed('mine'))
+    await world.model.call(0)
+    const queued = [await world.accept('s', 'one'), await world.accept('s', 'two')]
+    agent?.cancel({ kind: 'user' }, { keepInbox: true })
+    await agent?.whenIdle()
+    await settleDown()
+    expect(world.model.calls).toHaveLength(1)
+    expect(world.host.lanes()).toEqual([{ sessionId: 's', running: undefined, queued }])
+    world.model.auto = () => 'ok'
+    agent?.followup(typed('go on'))
+    for (const runId of queued) expect(await world.host.wait({ runId })).toMatchObject({ status: 'ok' })
+    expect(world.model.prompts).toEqual(['mine', 'go on', 'one', 'two'])
+  })
+})
