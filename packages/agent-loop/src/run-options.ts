@@ -5,7 +5,7 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import { ReasoningEffortId, type LlmCallConfig } from '@deepseek-ai/dsh-llm'
+import { ReasoningEffortId, type LlmCallConfig, type LlmRuntime } from '@deepseek-ai/dsh-llm'
 import { instructionMessage } from './run-message.ts'
 import type { RunRecord } from './run-record.ts'
 
@@ -16,6 +16,9 @@ export interface RunOptionsPorts {
   readonly runOfMessage: (agent: Agent, messageId: string) => RunRecord | undefined
 }
 
+/** What is used of DSH's model runtime. */
+type Models = Pick<LlmRuntime, 'resolveModelInfo'>
+
 /** What an agent asked for before a run's own choice, and that choice. */
 interface Override {
   readonly before: LlmCallConfig
@@ -25,14 +28,14 @@ interface Override {
 /** @param ctx owns the listeners. */
 export function installRunOptions(ctx: Context, { runOf, runOfMessage }: RunOptionsPorts): void {
   const overrides = new WeakMap<Agent, Override>()
-  ctx.on('agent/request', async ({ agent }, next) => {
+  ctx.on('agent/request', async ({ agent, signal }, next) => {
     const proposed = await next()
     const override = overrides.get(agent)
     // DSH proposes what was asked for last, which was ours.
     const before =
       override !== undefined && isSameRoute(proposed, override.chosen) ? override.before : proposed
     const run = runOf(agent)
-    const chosen = run === undefined ? before : configOf(run, before)
+    const chosen = run === undefined ? before : await configOf(ctx, run, before, signal)
     if (chosen === before) overrides.delete(agent)
     else overrides.set(agent, { before, chosen })
     return chosen
@@ -49,16 +52,34 @@ export function installRunOptions(ctx: Context, { runOf, runOfMessage }: RunOpti
   })
 }
 
-function configOf({ request }: RunRecord, before: LlmCallConfig): LlmCallConfig {
+/** An effort is asked for as it is; a level of thinking only where the model has an effort of that name. */
+async function configOf(
+  ctx: Context,
+  { request }: RunRecord,
+  before: LlmCallConfig,
+  signal: AbortSignal,
+): Promise<LlmCallConfig> {
   const { model, effort, thinking } = request ?? {}
   if (model === undefined && effort === undefined && thinking === undefined) return before
-  const { reasoningEffort, ...others } = before
-  const isSameModel =
-    model === undefined || (model.provider === before.provider && model.model === before.model)
-  const asked = effort ?? (thinking === undefined || thinking === 'off' ? undefined : thinking)
-  const kept = isSameModel && thinking !== 'off' ? reasoningEffort : undefined
-  const chosen = asked === undefined ? kept : ReasoningEffortId(asked)
-  return { ...others, ...model, ...(chosen === undefined ? {} : { reasoningEffort: chosen }) }
+  const { reasoningEffort: usual, ...others } = before
+  const route = { ...others, ...model }
+  const isSameModel = route.provider === before.provider && route.model === before.model
+  const level =
+    effort === undefined && thinking !== undefined ? await levelOf(ctx, route, thinking, signal) : undefined
+  const kept = isSameModel && thinking !== 'off' ? usual : undefined
+  const chosen = effort ?? level ?? kept
+  return { ...route, ...(chosen === undefined ? {} : { reasoningEffort: ReasoningEffortId(chosen) }) }
+}
+
+async function levelOf(
+  ctx: Context,
+  { provider, model }: LlmCallConfig,
+  thinking: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const llm = ctx.get('llm') as Models | undefined
+  const info = await llm?.resolveModelInfo(provider, model, signal).catch(() => undefined)
+  return info?.reasoning?.efforts.find(({ id }) => id === thinking)?.id
 }
 
 function isSameRoute(one: LlmCallConfig, other: LlmCallConfig): boolean {

@@ -1,3 +1,4 @@
+import { SessionId } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
 import type { RunListener } from '../src/index.ts'
 import { settleDown, until } from './support/until.ts'
@@ -35,7 +36,7 @@ describe('a global lane', () => {
     const world = await World.boot()
     for (const session of lettersTo(10)) {
       const { agent } = await world.ctx.agents.create({
-        sessionId: (await world.createAgent(`${session}-root`)).id.replace('-root', '') as never,
+        sessionId: SessionId(session),
         agentOptions: { provider: 'gate', model: 'm' },
         meta: { origin: 'subagent', delegationDepth: 1 },
       })
@@ -97,25 +98,31 @@ describe('a global lane', () => {
   })
 
   it('is free again after every way in which a run can end', async () => {
-    const endings: Record<string, (world: World, runId: string) => Promise<unknown>> = {
-      answer: async (world) => world.model.calls.at(-1)?.reply('ok'),
-      failure: async (world) => world.model.calls.at(-1)?.fail('QUOTA', 'no'),
-      'output limit': async (world) => world.model.calls.at(-1)?.cutShort('so far'),
-      abort: (world, runId) => world.host.abort({ runId }),
-      deadline: async (world) => world.clock.advance(600_000),
-      disposal: async (world) => {
-        const model = world.model.calls.at(-1)
-        model?.reply('too late')
-        await world.host.abort({ sessionId: 's' })
-      },
-    }
+    const endings: Record<string, (world: World, runId: string, dispose: () => Promise<unknown>) => unknown> =
+      {
+        answer: (world) => world.model.calls.at(-1)?.reply('ok'),
+        failure: (world) => world.model.calls.at(-1)?.fail('QUOTA', 'no'),
+        'output limit': (world) => world.model.calls.at(-1)?.cutShort('so far'),
+        abort: (world, runId) => world.host.abort({ runId }),
+        deadline: (world) => world.clock.advance(600_000),
+        disposal: (_world, _runId, dispose) => dispose(),
+      }
     for (const [name, end] of Object.entries(endings)) {
-      const world = await worldOf(['s', 't'], { lanes: { main: { width: 1 } } })
+      const world = await worldOf(['t'], { lanes: { main: { width: 1 } } })
+      const { dispose } = await world.ctx.agents.create({
+        sessionId: SessionId('s'),
+        agentOptions: { provider: 'gate', model: 'm' },
+      })
       const runId = await world.accept('s', 'one')
       await world.accept('t', 'next')
       await world.model.call(0)
-      await end(world, runId)
+      await end(world, runId, dispose)
       expect((await world.model.call(1)).prompt, name).toBe('next')
+      expect(await world.host.wait({ runId }), name).toMatchObject({ endedAt: expect.any(Number) })
+      expect(
+        world.host.metrics().find(({ lane }) => lane === 'main'),
+        name,
+      ).toMatchObject({ active: 1 })
     }
   })
 })
