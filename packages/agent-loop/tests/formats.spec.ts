@@ -1,0 +1,93 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { memoryLog, type Entry } from 'dsh-durable-log'
+import { describe, expect, it } from 'vitest'
+import { parseRunEntry } from '../src/entries.ts'
+import { writeExample, writeKeyedExample } from './support/format-example.ts'
+import { World } from './support/world.ts'
+
+const FIXTURES = join(import.meta.dirname, 'fixtures')
+
+function fixture(name: string): readonly Entry[] {
+  return JSON.parse(readFileSync(join(FIXTURES, name), 'utf8')) as readonly Entry[]
+}
+
+/** A world that finds these entries in the log. */
+async function worldOn(stream: string, entries: readonly Entry[]): Promise<World> {
+  const log = memoryLog()
+  await log.append(stream, 0, entries)
+  return await World.boot({ log })
+}
+
+describe('the run stream of format 1', () => {
+  it('is read as it was meant, and its runs go on', async () => {
+    const world = await worldOn('run/s', fixture('run-stream-1.json'))
+    expect(await world.host.read('run_a')).toMatchObject({
+      state: 'ok',
+      acceptedAt: 1_700_000_000_000,
+      startedAt: 1_700_000_000_010,
+      endedAt: 1_700_000_000_030,
+      turn: 3,
+      reply: 'hi',
+      usage: { inputTokens: 7, outputTokens: 3 },
+    })
+    expect(world.host.lanes()).toEqual([{ sessionId: 's', running: undefined, queued: ['run_b'] }])
+    await world.createAgent('s')
+    const call = await world.model.call(0)
+    expect(call.prompt).toBe('and then')
+    call.reply('done')
+    expect(await world.host.wait({ runId: 'run_b' })).toMatchObject({ status: 'ok', reply: 'done' })
+  })
+
+  it('does not hold what only format 2 has', () => {
+    for (const [type, data] of [
+      ['run/started', { v: 1, runId: 'a', attempt: 1, startedAt: 1, via: 'turn' }],
+      ['run/settled', { v: 1, runId: 'a', state: 'superseded', endedAt: 1 }],
+      ['run/settled', { v: 1, runId: 'a', state: 'ok', endedAt: 1, stopReason: 'completed' }],
+    ] as const) {
+      expect(() => parseRunEntry({ type, data, seq: 1 })).toThrow(/not readable/)
+    }
+  })
+})
+
+describe.each([
+  ['run-stream-2.json', 's', writeExample],
+  ['run-stream-2-keyed.json', 'key', writeKeyedExample],
+] as const)('the run stream of format 2 in %s', (name, sessionId, write) => {
+  it('is what this version writes', async () => {
+    const written = await write()
+    // Only ever for a format that has no file yet: the write fails when it has.
+    if (process.env['WRITE_FIXTURE'] === name) {
+      writeFileSync(join(FIXTURES, name), `${JSON.stringify(written, null, 2)}\n`, { flag: 'wx' })
+    }
+    expect(written).toEqual(fixture(name))
+  })
+
+  it('is read back to where it ended', async () => {
+    const entries = fixture(name)
+    const world = await worldOn(`run/${sessionId}`, entries)
+    const settled = entries.filter(({ type }) => type === 'run/settled')
+    expect(settled.length).toBeGreaterThan(0)
+    for (const { data } of settled) {
+      const { runId, state } = data as { runId: string; state: string }
+      expect(await world.host.read(runId)).toMatchObject({ runId, state })
+    }
+    expect(world.host.lanes()).toEqual([])
+  })
+})
+
+it('the fixtures of format 2 have every kind of entry', () => {
+  const kinds = new Set(
+    ['run-stream-2.json', 'run-stream-2-keyed.json'].flatMap((name) => fixture(name).map(({ type }) => type)),
+  )
+  expect([...kinds].toSorted()).toEqual([
+    'queue/echoed',
+    'queue/moved',
+    'run/accepted',
+    'run/deferred',
+    'run/settled',
+    'run/started',
+    'session/configured',
+    'session/described',
+  ])
+})
