@@ -21,6 +21,8 @@ import type { TurnWatch, TurnWatcher, WatchOutcome } from './turn-watch.ts'
 
 /** How often an agent may vanish between its opening and the sending. */
 const MAX_OPENINGS = 3
+/** How often a message is handed over that ends the process each time before it is read. */
+const MAX_HANDOVERS = 10
 
 /** A run whose message is about to be handed over, and the runs that are told with it. */
 export interface StartedRun {
@@ -42,7 +44,7 @@ export interface RunnerPorts {
   /** How long a stopped turn may take to end before the lane goes on. */
   readonly graceMs: number
   readonly afterCrash: 'interrupt' | 'resume'
-  /** How often a run may be handed over. */
+  /** How often a message is tried that the agent does not take, and a turn that is cut off. */
   readonly attempts: number
   /** Ends whatever of the turn does not heed its cancellation. */
   readonly forceRelease: (agent: Agent, turn: number) => void
@@ -146,7 +148,7 @@ class RunDrive {
       if (earlier === 'resume') resumes = true
       else if (earlier !== undefined) return earlier
     }
-    if (this.run.attempt >= this.ports.attempts + (resumes ? 1 : 0)) {
+    if (this.run.attempt >= MAX_HANDOVERS) {
       return over(ended(failed('too-many-attempts', `it was handed over ${this.run.attempt} times`)))
     }
     const started = await this.ports.markStarted(this.run, 'turn')

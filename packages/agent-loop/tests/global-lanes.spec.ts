@@ -117,12 +117,9 @@ describe('a global lane', () => {
       await world.accept('t', 'next')
       await world.model.call(0)
       await end(world, runId, dispose)
-      expect((await world.model.call(1)).prompt, name).toBe('next')
-      expect(await world.host.wait({ runId }), name).toMatchObject({ endedAt: expect.any(Number) })
-      expect(
-        world.host.metrics().find(({ lane }) => lane === 'main'),
-        name,
-      ).toMatchObject({ active: 1 })
+      expect([name, (await world.model.call(1)).prompt]).toEqual([name, 'next'])
+      const [outcome, main] = [await world.host.wait({ runId }), world.host.metrics()[0]]
+      expect([name, outcome.endedAt, main?.active]).toEqual([name, expect.any(Number), 1])
     }
   })
 })
@@ -228,6 +225,7 @@ describe('a turn that DSH starts itself', () => {
     const world = await worldOf(sessions)
     for (const agent of world.ctx.agents.list()) agent.followup(typed('mine'))
     await until(() => world.model.calls.length === 6)
+    expect(world.host.metrics()[0]).toMatchObject({ lane: 'main', active: 0, started: 0 })
   })
 
   it('does not let a run starve, however many a person queues', async () => {

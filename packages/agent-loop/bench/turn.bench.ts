@@ -1,0 +1,102 @@
+/**
+ * [turn-overhead] A turn through the host, from `accept` to the end of `wait` with SQLite durability, over
+ * the same turn of a bare DSH agent, from `followup` to `whenIdle`; the model takes 100 ms. Both in turn.
+ *
+ * [turn-overhead in ms] What the host adds, over one bare durable append on the same file: a turn writes
+ * that it was accepted, that it was started and how it ended.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Context } from '@deepseek-ai/cordis'
+import AgentRegistry, { type Agent } from '@deepseek-ai/dsh-agent'
+import AgentLoop from '@deepseek-ai/dsh-agent-loop'
+import LlmRuntime, { createUserMessage, LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
+import SessionStore, { SessionId } from '@deepseek-ai/dsh-session'
+import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
+import ToolRuntime from '@deepseek-ai/dsh-tools'
+import { sqliteLog, type DurableLog } from 'dsh-durable-log'
+import { figureOf, quantile, type BenchFigure } from '../../../scripts/figures.ts'
+import * as plugin from '../src/index.ts'
+
+const MODEL_MS = 100
+const WARM_UP = 5
+const ROUNDS = 60
+
+class SlowModel extends LlmAdapter {
+  async *stream(): AsyncIterable<StreamChunk> {
+    // Not before 100 ms: a timer may fire a little early.
+    const until = performance.now() + MODEL_MS
+    while (performance.now() < until) {
+      await new Promise((done) => setTimeout(done, Math.ceil(until - performance.now())))
+    }
+    yield { type: 'block-start', index: 0, blockType: 'text' }
+    yield { type: 'block-end', index: 0, block: { type: 'text', text: 'ok' } }
+    yield { type: 'finish', reason: { kind: 'stop' } }
+  }
+}
+
+export async function run(): Promise<BenchFigure[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'turn-bench-'))
+  const log = sqliteLog({ path: join(folder, 'log.sqlite') })
+  const ctx = new Context()
+  try {
+    for (const service of [LlmRuntime, SessionStore, SystemPrompt, ToolRuntime, AgentRegistry]) {
+      await ctx.plugin(service as typeof SystemPrompt, {})
+    }
+    await ctx.plugin(AgentLoop, { agents: [] })
+    ctx.llm.registerAdapter(['slow'], new SlowModel())
+    ctx.provide('durableLog', log)
+    await ctx.plugin(plugin, {})
+    return await measure(ctx, log)
+  } finally {
+    await ctx.fiber.dispose()
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function agentOf(ctx: Context, sessionId: string): Promise<Agent> {
+  const agentOptions = { provider: 'slow', model: 'm' }
+  return (await ctx.agents.create({ sessionId: SessionId(sessionId), agentOptions })).agent
+}
+
+async function measure(ctx: Context, log: DurableLog): Promise<BenchFigure[]> {
+  await agentOf(ctx, 'hosted')
+  const bare = await agentOf(ctx, 'bare')
+  const host = ctx.get('agentLoopHost') as plugin.AgentLoopHost
+  const sides = {
+    hosted: async (round: number) => {
+      const request = { sessionId: 'hosted', message: 'go', idempotencyKey: `k${round}` }
+      const { runId } = await host.accept(request)
+      const { status } = await host.wait({ runId })
+      if (status !== 'ok') throw new Error(`a turn ended as ${status}`)
+    },
+    bare: async () => {
+      const content = [{ type: 'text' as const, text: 'go' }]
+      bare.followup(createUserMessage({ content, source: { kind: 'user' } }))
+      await bare.whenIdle()
+    },
+    append: async (round: number) => {
+      await log.append('bare/append', round, [{ type: 'bare', data: { text: 'x'.repeat(300) } }])
+    },
+  }
+  const took: Record<keyof typeof sides, number[]> = { hosted: [], bare: [], append: [] }
+  for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
+    for (const side of ['hosted', 'bare', 'append'] as const) {
+      const begin = performance.now()
+      await sides[side](round)
+      if (round >= WARM_UP) took[side].push(performance.now() - begin)
+    }
+  }
+  const base = quantile(took.bare, 0.5)
+  const added = took.hosted.map((ms) => ms - base)
+  return [
+    figureOf('turn-overhead', 'ms', { ours: took.hosted, base: took.bare, baseline: 'the bare agent' }),
+    figureOf('turn-overhead in ms', 'ms', { ours: added, base: took.append, baseline: 'one durable append' }),
+  ]
+}
+
+if (import.meta.main) {
+  for (const result of await run()) process.stdout.write(`${JSON.stringify(result)}\n`)
+}
