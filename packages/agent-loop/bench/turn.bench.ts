@@ -1,9 +1,11 @@
 /**
  * [turn-overhead] A turn through the host, from `accept` to the end of `wait` with SQLite durability, over
- * the same turn of a bare DSH agent, from `followup` to `whenIdle`; the model takes 100 ms. Both in turn.
+ * the same turn of a bare DSH agent, from `followup` to `whenIdle`; the model takes 100 ms. Both in turn,
+ * each as often the first.
  *
- * [turn-overhead in ms] What the host adds, over one bare durable append on the same file: a turn writes
- * that it was accepted, that it was started and how it ended.
+ * [turn-overhead in ms] What the host adds before and after the model, whose timer is as late on one side
+ * as on the other but not at the same moments. Over one bare durable append on the same file: a turn
+ * writes twice, that it was accepted and started, and how it ended.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,12 +26,17 @@ const WARM_UP = 5
 const ROUNDS = 60
 
 class SlowModel extends LlmAdapter {
+  /** How long the last call was under way, milliseconds. */
+  tookMs = 0
+
   async *stream(): AsyncIterable<StreamChunk> {
+    const begin = performance.now()
     // Not before 100 ms: a timer may fire a little early.
     const until = performance.now() + MODEL_MS
     while (performance.now() < until) {
       await new Promise((done) => setTimeout(done, Math.ceil(until - performance.now())))
     }
+    this.tookMs = performance.now() - begin
     yield { type: 'block-start', index: 0, blockType: 'text' }
     yield { type: 'block-end', index: 0, block: { type: 'text', text: 'ok' } }
     yield { type: 'finish', reason: { kind: 'stop' } }
@@ -45,10 +52,11 @@ export async function run(): Promise<BenchFigure[]> {
       await ctx.plugin(service as typeof SystemPrompt, {})
     }
     await ctx.plugin(AgentLoop, { agents: [] })
-    ctx.llm.registerAdapter(['slow'], new SlowModel())
+    const model = new SlowModel()
+    ctx.llm.registerAdapter(['slow'], model)
     ctx.provide('durableLog', log)
     await ctx.plugin(plugin, {})
-    return await measure(ctx, log)
+    return await measure(ctx, log, model)
   } finally {
     await ctx.fiber.dispose()
     await log.close()
@@ -61,7 +69,7 @@ async function agentOf(ctx: Context, sessionId: string): Promise<Agent> {
   return (await ctx.agents.create({ sessionId: SessionId(sessionId), agentOptions })).agent
 }
 
-async function measure(ctx: Context, log: DurableLog): Promise<BenchFigure[]> {
+async function measure(ctx: Context, log: DurableLog, model: SlowModel): Promise<BenchFigure[]> {
   await agentOf(ctx, 'hosted')
   const bare = await agentOf(ctx, 'bare')
   const host = ctx.get('agentLoopHost') as plugin.AgentLoopHost
@@ -82,15 +90,20 @@ async function measure(ctx: Context, log: DurableLog): Promise<BenchFigure[]> {
     },
   }
   const took: Record<keyof typeof sides, number[]> = { hosted: [], bare: [], append: [] }
+  const besides: Record<keyof typeof sides, number[]> = { hosted: [], bare: [], append: [] }
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-    for (const side of ['hosted', 'bare', 'append'] as const) {
+    const turns = round % 2 === 0 ? (['hosted', 'bare'] as const) : (['bare', 'hosted'] as const)
+    for (const side of [...turns, 'append'] as const) {
       const begin = performance.now()
       await sides[side](round)
-      if (round >= WARM_UP) took[side].push(performance.now() - begin)
+      const ms = performance.now() - begin
+      if (round < WARM_UP) continue
+      took[side].push(ms)
+      besides[side].push(ms - model.tookMs)
     }
   }
-  const base = quantile(took.bare, 0.5)
-  const added = took.hosted.map((ms) => ms - base)
+  const base = quantile(besides.bare, 0.5)
+  const added = besides.hosted.map((ms) => ms - base)
   return [
     figureOf('turn-overhead', 'ms', { ours: took.hosted, base: took.bare, baseline: 'the bare agent' }),
     figureOf('turn-overhead in ms', 'ms', { ours: added, base: took.append, baseline: 'one durable append' }),

@@ -22,12 +22,16 @@ export interface AcceptanceRules {
   readonly laneFull: number | undefined
   readonly retryAfterMs: number
   readonly draining: boolean
+  /** Of the lease under which the run may begin at once, when nothing is in its way. */
+  readonly startEpoch: number | undefined
 }
 
 export interface Acceptance {
   readonly runId: string
   /** The request made it; otherwise it was there already. */
   readonly isNew: boolean
+  /** It was marked as started in the append that accepted it. */
+  readonly isStarted: boolean
 }
 
 /** @throws `conflict`, `draining` or `busy`; then nothing is stored. */
@@ -37,7 +41,7 @@ export function decideAcceptance(
   rules: AcceptanceRules,
 ): Decision<Acceptance> {
   const known = knownRun(fold, request)
-  if (known !== undefined) return { result: { runId: known.runId, isNew: false } }
+  if (known !== undefined) return { result: { runId: known.runId, isNew: false, isStarted: false } }
   if (rules.draining) {
     throw new AgentLoopError('draining', 'the agent-loop host is about to restart; ask again after its start')
   }
@@ -74,7 +78,20 @@ export function decideAcceptance(
       data: { v: 2, runId: run.runId, ...settlement, endedAt: rules.now },
     })),
   ]
-  return { entries, result: { runId, isNew: true } }
+  const start = startOf(fold, request, rules)
+  return { entries: [...entries, ...start], result: { runId, isNew: true, isStarted: start.length > 0 } }
+}
+
+/** A run that begins at once is accepted and started in one append: one write less before its turn. */
+function startOf(
+  fold: RunFold,
+  { runId, asked }: CheckedRunRequest,
+  { startEpoch, now }: AcceptanceRules,
+): readonly RunEntry[] {
+  const isAlone = fold.openCount === 0 && (asked.expiresAt ?? Number.POSITIVE_INFINITY) > now
+  if (startEpoch === undefined || !isAlone || fold.epoch > startEpoch) return []
+  const data = { v: 2 as const, runId, attempt: 1, startedAt: now, via: 'turn' as const, epoch: startEpoch }
+  return [{ type: 'run/started', data }]
 }
 
 function knownRun(fold: RunFold, request: CheckedRunRequest): RunRecord | undefined {

@@ -70,7 +70,7 @@ export class HostParts {
     this.options = options
     const logger = ctx.logger('agent-loop-host')
     const warn = (text: string): void => void logger.warn(text)
-    const detached = (operation: () => void): void => agents.withoutInitiator(operation)
+    const detached = (operation: () => void): void => runDetached(agents, operation)
     const widths = new Map(Array.from(lanesOf(config), ([name, { width }]) => [name, width] as const))
     this.state = new LaneState({ widths, ageMs: config.ageMs, perTarget: [PER_TARGET_LANE] })
     this.book = new LaneBook({ config, state: this.state })
@@ -226,6 +226,19 @@ export class HostParts {
   private runOfMessage(sessionId: string, messageId: string): RunRecord | undefined {
     const id = runMessageIdOf(messageId)
     return id === undefined ? undefined : this.ledger.stream(sessionId).fold.withOwnMessage(id)
+  }
+}
+
+/** Runs an operation outside of any turn; not at all when the agents are going away, and this host next. */
+function runDetached(agents: Context['agents'], operation: () => void): void {
+  let isRunning = false
+  try {
+    agents.withoutInitiator(() => {
+      isRunning = true
+      operation()
+    })
+  } catch (error) {
+    if (isRunning) throw error
   }
 }
 

@@ -56,6 +56,8 @@ export class RunHost implements AgentLoopHost {
   private readonly parts: HostParts
   /** Runs whose acceptance failed in the log, which may have stored it all the same. */
   private readonly unsure = new Set<string>()
+  /** Runs that are being accepted here. */
+  private readonly accepting = new Set<string>()
   private isDraining = false
   private closing: Promise<void> | undefined
 
@@ -88,17 +90,19 @@ export class RunHost implements AgentLoopHost {
     const { ledger } = this.parts
     const stream = ledger.stream(sessionId)
     const giveBack = ledger.reserve(request.runId, sessionId)
+    this.accepting.add(request.runId)
     try {
-      const { runId, isNew } = await stream.transact((fold) => this.decide(fold, request, lane))
+      const { runId, isNew, isStarted } = await stream.transact((fold) => this.decide(fold, request, lane))
       const run = stream.fold.get(runId)
       if (run === undefined) throw new Error(`run ${runId} vanished while it was accepted`)
-      this.takeUp(run, isNew || this.unsure.delete(runId))
+      this.takeUp(run, isNew || this.unsure.delete(runId), isStarted)
       if (isNew && run.request?.mode === 'interrupt') this.interrupt(run)
       return { runId, status: 'accepted', acceptedAt: run.acceptedAt }
     } catch (error) {
       if (error instanceof DurableLogError) this.unsure.add(request.runId)
       throw error
     } finally {
+      this.accepting.delete(request.runId)
       giveBack()
     }
   }
@@ -239,15 +243,16 @@ export class RunHost implements AgentLoopHost {
       laneFull: book.hasRoom(lane, request.sessionId) ? undefined : retryAfterMs,
       retryAfterMs,
       draining: this.isDraining,
+      startEpoch: this.parts.lanes.startEpoch(request.sessionId, book.keyOf(lane, request.sessionId)),
     })
   }
 
   /** A run in the log that is neither queued here nor ours is driven by the process that accepted it. */
-  private takeUp(run: RunRecord, isOurs: boolean): void {
+  private takeUp(run: RunRecord, isOurs: boolean, isStarted = false): void {
     if (run.settled !== undefined || this.closing !== undefined) return
     const { lanes, steering } = this.parts
     if (lanes.has(run)) lanes.release(run.sessionId)
-    else if (isOurs) lanes.enqueue(run)
+    else if (isOurs) lanes.enqueue(run, isStarted)
     steering.offer(run.sessionId)
   }
 
@@ -315,8 +320,10 @@ export class RunHost implements AgentLoopHost {
   private onAccepted(run: RunRecord): void {
     const { leases, listeners } = this.parts
     listeners.tell((listener) => listener.accepted?.(this.view(run)))
-    if (this.closing !== undefined || leases.epoch(run.sessionId) === undefined) return
-    // The acceptance itself takes up what was accepted here, once it is wholly folded.
+    // The acceptance itself takes up what is accepted here.
+    if (this.closing !== undefined || this.accepting.has(run.runId)) return
+    if (leases.epoch(run.sessionId) === undefined) return
+    // What follows in the same append is folded first.
     queueMicrotask(() => this.takeUp(this.parts.ledger.get(run.runId) ?? run, true))
   }
 

@@ -229,6 +229,14 @@ export class LaneState {
     return seat !== undefined && (seat.active !== undefined || seat.queue.size > 0)
   }
 
+  /** Whether a run of the session would start at once if it were added now. */
+  isFree(sessionId: string, lane: string): boolean {
+    const slots = this.lanes.get(lane)
+    const isOpen =
+      slots === undefined || (slots.hasRoom && slots.rings.every(({ head }) => head === undefined))
+    return isOpen && !this.isPaused && !this.seats.has(sessionId)
+  }
+
   running(sessionId: string): string | undefined {
     return this.seats.get(sessionId)?.active?.item.id
   }

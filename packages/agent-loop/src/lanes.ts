@@ -54,6 +54,8 @@ export class Lanes {
   private readonly pauses: NamedTimers
   /** Since when messages to be collected have been coming in, by session. */
   private readonly collectingSince = new Map<string, number>()
+  /** Runs that are marked as started and whose message was not handed over yet. */
+  private readonly fresh = new Set<string>()
   private closed = false
 
   constructor(ports: LanesPorts) {
@@ -75,9 +77,22 @@ export class Lanes {
     }
   }
 
-  /** Adds a run where its session's queue has it, and lets the session go. */
-  enqueue(run: RunRecord): void {
+  /** The lease under which a run of the session would begin at once, if it would. */
+  startEpoch(sessionId: string, lane: string): number | undefined {
+    const isFree = !this.closed && this.state.isFree(sessionId, lane)
+    return isFree && this.ports.openers.live(sessionId) !== undefined
+      ? this.ports.leases.epoch(sessionId)
+      : undefined
+  }
+
+  /**
+   * Adds a run where its session's queue has it, and lets the session go.
+   *
+   * @param isStarted whether it was marked as started when it was accepted, and nothing sent yet.
+   */
+  enqueue(run: RunRecord, isStarted = false): void {
     if (this.closed) return
+    if (isStarted) this.fresh.add(run.runId)
     if (run.request?.mode === 'collect') this.waitForQuiet(run.sessionId)
     const { inFront, before } = this.place(run)
     const placement: Placement = inFront
@@ -107,6 +122,7 @@ export class Lanes {
   /** Takes a waiting run out of its lane. @returns whether it was waiting. */
   remove(run: RunRecord): boolean {
     const wasDeferred = this.retries.has(run.runId)
+    this.fresh.delete(run.runId)
     this.retries.clear(run.runId)
     this.expiries.clear(run.runId)
     return this.state.remove(run.runId, this.now) || wasDeferred
@@ -274,6 +290,7 @@ export class Lanes {
   }
 
   private finish(runId: string, sessionId: string, verdict: Verdict): void {
+    this.fresh.delete(runId)
     this.state.finish(runId, this.now)
     const run = this.ports.ledger.get(runId)
     if (this.closed || run === undefined || run.settled !== undefined) return
@@ -329,13 +346,18 @@ export class Lanes {
     if (expiresAt !== undefined && run.attempt === 0 && expiresAt <= this.now) {
       return { kind: 'settled', settlement: expired(expiresAt) }
     }
+    const isFresh = this.fresh.has(run.runId)
     const markStarted: RunnerPorts['markStarted'] = async (started, via) => {
+      if (this.fresh.delete(run.runId)) {
+        const known = this.ports.ledger.get(run.runId)
+        return known === undefined || known.settled !== undefined ? undefined : { run: known, members: [] }
+      }
       const marked = await this.patiently(control, () => this.ports.writer.markStarted(started, via))
       for (const member of marked?.members ?? []) this.remove(member)
       return marked
     }
     try {
-      return await driveRun(run, control, { ...this.ports, markStarted })
+      return await driveRun(run, control, { ...this.ports, markStarted }, isFresh)
     } catch (error) {
       if (isLeaseLost(error)) throw error
       this.ports.warn(`run ${run.runId} failed in the host: ${String(error)}`)

@@ -151,6 +151,18 @@ export class RunFold {
     }
   }
 
+  /** Whether the entries may come next, one after the other. @throws as {@link admit}. */
+  admitAll(entries: readonly RunEntry[]): void {
+    const fresh = new Set<string>()
+    for (const entry of entries) {
+      // What begins in the append that accepts it has nothing before it that could be in the way.
+      if (entry.type !== 'run/started' || entry.data.attempt !== 1 || !fresh.has(entry.data.runId)) {
+        this.admit(entry)
+      }
+      if (entry.type === 'run/accepted') fresh.add(entry.data.runId)
+    }
+  }
+
   /**
    * Whether the entry may come next. Called before an entry is stored, so that none is ever stored
    * which the fold refuses.

@@ -58,7 +58,7 @@ export class RunStream {
         await this.readAhead()
         const { entries = [], result } = decide(this.fold)
         if (entries.length === 0) return result
-        for (const entry of entries) this.fold.admit(entry)
+        this.fold.admitAll(entries)
         if (await this.append(entries)) return result
       }
     })

@@ -64,10 +64,16 @@ const LEFT: RunEnd = { kind: 'left' }
 const ended = (settlement: Settlement | undefined): RunEnd =>
   settlement === undefined ? LEFT : { kind: 'settled', settlement }
 
-export async function driveRun(run: RunRecord, control: RunControl, ports: RunnerPorts): Promise<RunEnd> {
+/** @param isFresh it is marked as started, and nothing was handed over yet. */
+export async function driveRun(
+  run: RunRecord,
+  control: RunControl,
+  ports: RunnerPorts,
+  isFresh: boolean,
+): Promise<RunEnd> {
   const deadline = new Deadline(ports.clock, ports.limitsOf(run), (limit) => control.stop(limit))
   try {
-    return await new RunDrive(run, control, ports, deadline).drive()
+    return await new RunDrive(run, control, ports, deadline).drive(isFresh)
   } finally {
     deadline.close()
   }
@@ -100,11 +106,11 @@ class RunDrive {
     return this.started.run
   }
 
-  async drive(): Promise<RunEnd> {
+  async drive(isFresh: boolean): Promise<RunEnd> {
     for (let opening = 0; opening < MAX_OPENINGS; opening += 1) {
       const opened = await this.openAgent()
       if (opened.kind === 'over') return opened.end
-      const delivered = await this.deliver(opened.agent)
+      const delivered = await this.deliver(opened.agent, isFresh && opening === 0)
       if (delivered.kind === 'over') return delivered.end
       if (delivered.kind === 'watch') return ended(await this.follow(delivered.watch))
     }
@@ -141,9 +147,9 @@ class RunDrive {
   }
 
   /** Brings the message to the agent, unless an earlier attempt did, and observes it from before that. */
-  private async deliver(agent: Agent): Promise<Delivery> {
+  private async deliver(agent: Agent, isFresh: boolean): Promise<Delivery> {
     let resumes = false
-    if (this.run.attempt > 0) {
+    if (this.run.attempt > 0 && !isFresh) {
       const earlier = await this.recover(agent)
       if (earlier === 'resume') resumes = true
       else if (earlier !== undefined) return earlier

@@ -38,11 +38,11 @@ describe('a steer', () => {
   })
 
   it('is tried although other messages wait, and keeps its order among its kind', async () => {
-    const { world, call } = await runningWorld()
+    const { world, agent, call } = await runningWorld()
     await world.accept('s', 'later')
     await world.accept('s', 's1', steer)
     await world.accept('s', 's2', steer)
-    await settleDown()
+    await until(() => agent.inbox.nextStep.length === 2)
     call.reply('so far')
     const next = await world.model.call(1)
     expect(next.prompts).toEqual(['first', 's1', 's2'])
