@@ -189,6 +189,7 @@ export class HostParts {
 
   private onClosed(sessionId: string, turn: OpenTurn, reason: TurnEndReason): void {
     this.releases.closed(sessionId)
+    this.steering.turnClosed(sessionId)
     if (turn.isKnown && !turn.isOurs) {
       const { runId } = observedOf(sessionId, turn)
       this.listeners.tell((listener) =>

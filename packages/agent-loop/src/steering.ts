@@ -33,6 +33,9 @@ export class Steering {
   /** Steers that no turn has taken yet, by session. */
   private readonly onTheirWay = new Map<string, Set<string>>()
 
+  /** Steers that the open turn of a session did not take; they wait for their own. */
+  private readonly refused = new Map<string, Set<string>>()
+
   constructor(ports: SteeringPorts) {
     this.ports = ports
   }
@@ -42,8 +45,17 @@ export class Steering {
     if (this.offering.has(sessionId) || this.nextFor(sessionId) === undefined) return
     this.offering.add(sessionId)
     this.ports.detached(() => {
-      void this.offerAll(sessionId).finally(() => this.offering.delete(sessionId))
+      void this.offerAll(sessionId).finally(() => {
+        this.offering.delete(sessionId)
+        // What came while the last one was on its way out was not offered yet.
+        this.offer(sessionId)
+      })
     })
+  }
+
+  /** The turn of a session has closed; the next one may take what this one did not. */
+  turnClosed(sessionId: string): void {
+    this.refused.delete(sessionId)
   }
 
   isOnItsWay(run: RunRecord): boolean {
@@ -63,8 +75,8 @@ export class Steering {
         if (run.request?.mode === 'steer-backlog') await this.echo(run)
         else await this.handOver(run)
       } catch (error) {
+        this.refuse(run)
         this.ports.warn(`run ${run.runId} was not steered: ${String(error)}`)
-        return
       }
     }
   }
@@ -75,6 +87,7 @@ export class Steering {
     for (const runId of this.ports.state.queued(sessionId)) {
       const run = this.ports.ledger.get(runId)
       if (run === undefined || run.settled !== undefined || this.isOnItsWay(run)) continue
+      if (this.refused.get(sessionId)?.has(runId) === true) continue
       const mode = run.request?.mode
       if (mode === 'steer' || (mode === 'steer-backlog' && !run.echoed)) return run
     }
@@ -100,6 +113,8 @@ export class Steering {
     const drive = this.drive(run, agent, control, handed.resolve)
       .catch((error: unknown) => this.fail(run, error))
       .finally(() => {
+        const isOpen = this.ports.ledger.get(runId)?.settled === undefined
+        if (isOpen) this.refuse(run)
         handed.resolve()
         this.end(run)
       })
@@ -146,6 +161,12 @@ export class Steering {
   private fail(run: RunRecord, error: unknown): void {
     if (isLeaseLost(error)) this.ports.leases.lost(run.sessionId)
     else this.ports.warn(`run ${run.runId} was not steered: ${String(error)}`)
+  }
+
+  private refuse({ sessionId, runId }: RunRecord): void {
+    const ofSession = this.refused.get(sessionId)
+    if (ofSession === undefined) this.refused.set(sessionId, new Set([runId]))
+    else ofSession.add(runId)
   }
 
   private async echo(run: RunRecord): Promise<void> {

@@ -121,6 +121,19 @@ describe('a steer', () => {
     expect(world.host.lanes()).toEqual([])
   })
 
+  it('that cannot be handed over falls back to a turn of its own, and is not tried again and again', async () => {
+    const { world, call } = await runningWorld()
+    const attachments = [{ kind: 'image', mediaType: 'image/png', data: 'AAAA' }]
+    const runId = await world.accept('s', 'look', { ...steer, attachments })
+    await settleDown()
+    const before = (await world.entries('s')).length
+    await settleDown()
+    expect(await world.entries('s')).toHaveLength(before)
+    call.reply('done')
+    expect(await world.host.wait({ runId })).toMatchObject({ error: { code: 'attachment-failed' } })
+    expect(world.model.calls).toHaveLength(1)
+  })
+
   it('passes its own deadline without harm to the turn', async () => {
     const { world, agent, first, call } = await runningWorld()
     const runId = await world.accept('s', 's1', { ...steer, timeoutMs: 100 })
