@@ -194,6 +194,11 @@ export class LaneState {
     return undefined
   }
 
+  /** Whether anything has changed since `next` had nothing. */
+  get isStirred(): boolean {
+    return this.stirred.size > 0
+  }
+
   /** Gives the session and the slot of a running run free. */
   finish(id: string, now: number): void {
     const place = this.places.get(id)

@@ -79,10 +79,9 @@ export class Lanes {
 
   /** The lease under which a run of the session would begin at once, if it would. */
   startEpoch(sessionId: string, lane: string): number | undefined {
-    const isFree = !this.closed && this.state.isFree(sessionId, lane)
-    return isFree && this.ports.openers.live(sessionId) !== undefined
-      ? this.ports.leases.epoch(sessionId)
-      : undefined
+    const epoch = this.ports.leases.epoch(sessionId)
+    const mayStart = epoch !== undefined && !this.closed && this.state.isFree(sessionId, lane)
+    return mayStart && this.ports.openers.live(sessionId) !== undefined ? epoch : undefined
   }
 
   /**
@@ -181,7 +180,7 @@ export class Lanes {
 
   /** Starts whatever may start. */
   pump(): void {
-    if (this.closed) return
+    if (this.closed || !this.state.isStirred) return
     this.ports.detached(() => {
       for (let item = this.state.next(this.now); item !== undefined; item = this.state.next(this.now)) {
         this.start(item)

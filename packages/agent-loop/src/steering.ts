@@ -96,11 +96,10 @@ export class Steering {
 
   /** The agent of a session while its turn may take something more. */
   private openAgent(sessionId: string): Agent | undefined {
+    if (this.ports.watcher.open(sessionId)?.isKnown !== true) return undefined
+    if (this.ports.lanes.active(sessionId)?.control.stopped !== undefined) return undefined
     const agent = this.ports.openers.live(sessionId)
-    const turn = this.ports.watcher.open(sessionId)
-    const isStopping = this.ports.lanes.active(sessionId)?.control.stopped !== undefined
-    if (agent?.status !== 'running' || turn?.isKnown !== true || isStopping) return undefined
-    return agent
+    return agent?.status === 'running' ? agent : undefined
   }
 
   private async handOver(run: RunRecord): Promise<void> {
