@@ -9,6 +9,7 @@ import { lanesOf, PER_TARGET_LANE, type Config } from './config.ts'
 import type { Clock } from './clock.ts'
 import { composeMessage } from './compose.ts'
 import { ForcedReleases } from './forced-release.ts'
+import { HeldTurns } from './held-turn.ts'
 import { LaneBook } from './lane-book.ts'
 import { Block, LaneState } from './lane-state.ts'
 import { Lanes } from './lanes.ts'
@@ -60,6 +61,7 @@ export class HostParts {
   readonly waiters: Waiters
   readonly listeners: RunListeners
   readonly selfWaits = new SelfWaits()
+  readonly heldTurns: HeldTurns
   private readonly state: LaneState
   private readonly releases: ForcedReleases
   private readonly options: HostPartsOptions
@@ -93,6 +95,7 @@ export class HostParts {
       claimed: (watch, turn) => this.onClaimed(watch, turn),
       closed: (agentId, turn, reason) => this.onClosed(agentId, turn, reason),
     })
+    this.heldTurns = new HeldTurns(ctx)
     this.releases = new ForcedReleases(ctx, (agentId) => this.watcher.open(agentId)?.turn)
     this.leases = new SessionLeases({
       store: options.leases,

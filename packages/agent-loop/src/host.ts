@@ -3,7 +3,6 @@
  * and the watcher of turns together. Its verbs are those of `AgentLoopHost`.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import type { Agent } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { DurableLogError, type DurableLog, type LeaseStore } from 'dsh-durable-log'
 import { decideAcceptance, type Acceptance } from './acceptance.ts'
@@ -290,19 +289,15 @@ export class RunHost implements AgentLoopHost {
 
   /** Whoever waits inside a turn must not wait for what the turn itself holds up. */
   private enterWait(run: RunRecord): () => void {
-    const agent = this.options.ctx.agents.currentInitiator()
-    if (agent === undefined || !this.isInTurn(agent)) return () => undefined
-    const { lanes, ledger, book, selfWaits } = this.parts
-    const runId = lanes.active(agent.id)?.runId
+    const { lanes, ledger, book, selfWaits, heldTurns } = this.parts
+    const { sessionId } = heldTurns
+    if (sessionId === undefined) return () => undefined
+    const runId = lanes.active(sessionId)?.runId
     const holder = runId === undefined ? undefined : ledger.get(runId)
     const lane = holder === undefined ? undefined : book.laneOf(holder)
     const hasBegun = run.attempt > 0 || lanes.control(run.runId) !== undefined
     const awaited = { runId: run.runId, sessionId: run.sessionId, lane: book.laneOf(run), hasBegun }
-    return selfWaits.enter({ sessionId: agent.id, runId, lane }, awaited)
-  }
-
-  private isInTurn(agent: Agent): boolean {
-    return agent.status === 'running' && this.parts.watcher.open(agent.id) !== undefined
+    return selfWaits.enter({ sessionId, runId, lane }, awaited)
   }
 
   private view(run: RunRecord): RunView {

@@ -6,7 +6,6 @@
  * Owns the run's limits. Decides how the run ends and leaves the writing of it to the host.
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import { MessageId } from '@deepseek-ai/dsh-llm'
 import type { Session, TurnEndReason, UserMessage } from '@deepseek-ai/dsh-session'
 import type { Clock } from './clock.ts'
 import { Deadline, type Limits } from './deadline.ts'
@@ -60,8 +59,8 @@ export type RunEnd =
   | { readonly kind: 'retry'; readonly settlement: Settlement }
   | { readonly kind: 'left' }
 
-const LEFT: RunEnd = { kind: 'left' }
-const ended = (settlement: Settlement | undefined): RunEnd =>
+export const LEFT: RunEnd = { kind: 'left' }
+export const ended = (settlement: Settlement | undefined): RunEnd =>
   settlement === undefined ? LEFT : { kind: 'settled', settlement }
 
 /** @param isFresh it is marked as started, and nothing was handed over yet. */
@@ -304,68 +303,4 @@ class RunDrive {
     const flushed = this.ports.flush(session).catch(() => undefined)
     await Promise.race([flushed, this.control.whenReleased])
   }
-}
-
-/**
- * Drives a steer: hands its message to the open turn and follows it to the end of the turn that takes
- * it. That turn is another's; it is never cancelled for the steer's sake.
- *
- * @param onClaimed called once the message is in a turn.
- * @returns `parked` when no turn took it: it waits at its place like any other run.
- */
-export async function driveSteer(
-  run: RunRecord,
-  agent: Agent,
-  control: RunControl,
-  ports: RunnerPorts,
-  hooks: {
-    readonly mayHandOver: () => boolean
-    readonly onHanded: () => void
-    readonly onClaimed: () => void
-  },
-): Promise<RunEnd | 'parked'> {
-  const deadline = new Deadline(ports.clock, ports.limitsOf(run), (limit) => control.stop(limit))
-  let watch: TurnWatch | undefined
-  try {
-    const started = await ports.markStarted(run, 'steer')
-    if (started === undefined || control.released) return LEFT
-    const message = await ports.compose(started)
-    if (message === undefined) return LEFT
-    if (control.stopped !== undefined) return ended(endingOfStop(control.stopped))
-    if (ports.openers.live(agent.id) !== agent || !hooks.mayHandOver()) return 'parked'
-    watch = ports.watcher.watch(agent, message.id, { kind: 'steer', onProgress: () => deadline.progress() })
-    void watch.claimed.then(hooks.onClaimed)
-    agent.steer(message)
-    hooks.onHanded()
-    const outcome = await Promise.race([watch.outcome, control.ended])
-    if (control.released) return LEFT
-    if (outcome === undefined) {
-      if (watch.turn === undefined) watch.withdraw()
-      return control.stopped === undefined ? LEFT : ended(endingOfStop(control.stopped))
-    }
-    if (outcome.kind === 'ended') return ended(await steered(agent.session, outcome, started, ports))
-    if (outcome.kind === 'parked') {
-      agent.inbox.remove(MessageId(message.id))
-      return 'parked'
-    }
-    if (outcome.kind === 'disposed') return 'parked'
-    return ended(endingOfStop({ kind: 'abort', cause: 'the message was taken out of the inbox' }))
-  } catch (error) {
-    return { kind: 'retry', settlement: failed('send-failed', error) }
-  } finally {
-    hooks.onHanded()
-    watch?.close()
-    deadline.close()
-  }
-}
-
-async function steered(
-  session: Session,
-  { turn, reason }: { readonly turn: number; readonly reason: TurnEndReason },
-  { run, members }: StartedRun,
-  ports: RunnerPorts,
-): Promise<Settlement> {
-  await ports.flush(session).catch(() => undefined)
-  const prompt = promptReport(session, turn, run, members)
-  return { ...endingOfTurn(reason), turn, ...readTurn(session.events, turn), prompt }
 }

@@ -13,8 +13,9 @@ import { RunControl } from './run-control.ts'
 import { echoOf, runMessageIdOf } from './run-message.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunWriter } from './run-writer.ts'
-import { driveSteer, type RunEnd, type RunnerPorts } from './runner.ts'
+import type { RunEnd, RunnerPorts } from './runner.ts'
 import type { SessionLeases } from './session-lease.ts'
+import { driveSteer } from './steer-drive.ts'
 
 export interface SteeringPorts extends RunnerPorts {
   readonly lanes: Lanes

@@ -125,64 +125,108 @@ describe('a global lane', () => {
 })
 
 describe('a turn that waits', () => {
-  /** Runs an operation as code inside the open turn of an agent does. */
-  async function inTurnOf<T>(world: World, sessionId: string, operation: () => Promise<T>): Promise<T> {
-    const agent = world.ctx.agents.list().find(({ id }) => id === sessionId)
-    if (agent === undefined) throw new Error(`no agent ${sessionId}`)
-    return await world.ctx.agents.withInitiator(agent, operation)
+  /** Runs an operation inside a tool call of a run of this session; the tool answers with what came of it. */
+  async function inTurnOf<T>(
+    world: World,
+    sessionId: string,
+    operation: () => Promise<T>,
+    more = {},
+  ): Promise<T> {
+    const name = `wait-${sessionId}`
+    const outcome = Promise.withResolvers<T>()
+    const undo = world.ctx.tools.register({
+      name,
+      description: 'waits',
+      parameters: { type: 'object', properties: {} },
+      output: { schema: { type: 'string' }, render: () => [{ type: 'text', text: 'done' }] },
+      execute: async () => {
+        await operation().then(outcome.resolve, outcome.reject)
+        return 'done'
+      },
+    })
+    const before = world.model.calls.length
+    await world.accept(sessionId, `holder of ${sessionId}`, more)
+    const call = await world.model.call(before)
+    call.useTool(name)
+    return await outcome.promise.finally(undo)
   }
 
   it('for a run of its own session is refused with a code', async () => {
     const world = await worldOf(['s'])
-    await world.accept('s', 'one')
-    await world.model.call(0)
-    const child = await world.accept('s', 'child')
-    await expect(inTurnOf(world, 's', () => world.host.wait({ runId: child }))).rejects.toMatchObject({
-      code: 'self-wait',
+    const waiting = inTurnOf(world, 's', async () => {
+      const child = await world.accept('s', 'child')
+      return await world.host.wait({ runId: child })
     })
+    await expect(waiting).rejects.toMatchObject({ code: 'self-wait' })
+    world.model.auto = () => 'ok'
   })
 
   it('for a run in its own lane is refused, in another one it is not', async () => {
     const world = await worldOf(['s', 't', 'u'], { lanes: { main: { width: 1 } } })
-    await world.accept('s', 'one')
-    await world.model.call(0)
-    const child = await world.accept('t', 'child')
-    await expect(inTurnOf(world, 's', () => world.host.wait({ runId: child }))).rejects.toMatchObject({
-      code: 'self-wait',
-      message: expect.stringContaining('lane "main"'),
+    const outcomes = await inTurnOf(world, 's', async () => {
+      const child = await world.accept('t', 'child')
+      const nested = await world.accept('u', 'nested', { lane: 'nested' })
+      void world.model.call(1).then((call) => call.reply('done'))
+      return [
+        await world.host.wait({ runId: child }).catch((error: unknown) => error),
+        await world.host.wait({ runId: nested }),
+        await world.host.wait({ runId: child, timeoutMs: 0 }),
+      ]
     })
-    const nested = await world.accept('u', 'nested', { lane: 'nested' })
-    const wait = inTurnOf(world, 's', () => world.host.wait({ runId: nested }))
-    ;(await world.model.call(1)).reply('done')
-    expect(await wait).toMatchObject({ status: 'ok' })
-    expect(await inTurnOf(world, 's', () => world.host.wait({ runId: child, timeoutMs: 0 }))).toMatchObject({
-      state: 'queued',
-    })
+    expect(outcomes).toMatchObject([
+      { code: 'self-wait', message: expect.stringContaining('lane "main"') },
+      { status: 'ok' },
+      { status: 'timeout', state: 'queued' },
+    ])
   })
 
   it('for a run that has what it needs is not refused', async () => {
     const world = await worldOf(['s', 't'])
-    await world.accept('s', 'one')
     const child = await world.accept('t', 'child')
-    await until(() => world.model.calls.length === 2)
-    const wait = inTurnOf(world, 's', () => world.host.wait({ runId: child }))
-    world.model.calls[1]?.reply('done')
-    expect(await wait).toMatchObject({ status: 'ok' })
+    const call = await world.model.call(0)
+    const waiting = inTurnOf(world, 's', () => world.host.wait({ runId: child }))
+    await world.model.call(1)
+    await settleDown()
+    call.reply('done')
+    expect(await waiting).toMatchObject({ status: 'ok' })
   })
 
-  it('in a circle over several sessions is refused where the circle closes', async () => {
+  it('in a circle over two sessions is refused where the circle closes', async () => {
     const world = await worldOf(['a', 'b'])
-    await world.accept('a', 'one')
-    const second = await world.accept('b', 'two', { lane: 'nested' })
-    await until(() => world.model.calls.length === 2)
-    const waiting = inTurnOf(world, 'a', () => world.host.wait({ runId: second }))
-    const back = await world.accept('a', 'three', { lane: 'cron' })
-    await settleDown()
-    await expect(inTurnOf(world, 'b', () => world.host.wait({ runId: back }))).rejects.toMatchObject({
-      code: 'self-wait',
+    const second = Promise.withResolvers<string>()
+    const outer = inTurnOf(world, 'a', async () => {
+      const inner = inTurnOf(
+        world,
+        'b',
+        async () => {
+          const back = await world.accept('a', 'back', { lane: 'cron' })
+          return await world.host.wait({ runId: back })
+        },
+        { lane: 'nested', runId: 'inner' },
+      ).catch((error: unknown) => error)
+      await world.model.call(1)
+      const waiting = world.host.wait({ runId: 'inner' })
+      second.resolve('waits')
+      return await Promise.race([inner, waiting])
     })
-    for (const call of world.model.calls) call.reply('ok')
-    await waiting
+    await second.promise
+    expect(await outer).toMatchObject({ code: 'self-wait' })
+    world.model.auto = () => 'ok'
+  })
+
+  it('in the background of a call that is over holds nothing up', async () => {
+    const world = await worldOf(['s'])
+    const left = Promise.withResolvers<unknown>()
+    const go = Promise.withResolvers<void>()
+    await inTurnOf(world, 's', async () => {
+      const child = await world.accept('s', 'child')
+      left.resolve(go.promise.then(() => world.host.wait({ runId: child })))
+      void left.promise.catch(() => undefined)
+    })
+    world.model.auto = () => 'ok'
+    await world.model.call(1)
+    go.resolve()
+    expect(await left.promise).toMatchObject({ status: 'ok' })
   })
 })
 
