@@ -135,6 +135,7 @@ export class HostParts {
     this.steering = new Steering({
       ...shared,
       lanes: this.lanes,
+      driver: this.lanes.driver,
       markStarted: (run, via) => writer.markStarted(run, via),
     })
     this.recovery = new Recovery({ ledger, lanes: this.lanes, openers, warn })

@@ -5,6 +5,7 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { DurableLogError, type DurableLog, type LeaseStore } from 'dsh-durable-log'
+import { abortRuns } from './abort-runs.ts'
 import { decideAcceptance, type Acceptance } from './acceptance.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -23,7 +24,6 @@ import type { RunFold } from './run-fold.ts'
 import { viewOf, type RunRecord } from './run-record.ts'
 import type { Decision } from './run-stream.ts'
 import { settingsOf } from './session-settings.ts'
-import { endingOfStop } from './settlement.ts'
 import type {
   AcceptedRun,
   AgentLoopHost,
@@ -131,21 +131,7 @@ export class RunHost implements AgentLoopHost {
 
   async abort(input: unknown): Promise<{ aborted: boolean; runIds: readonly string[] }> {
     this.assertOpen()
-    const request = checkAbortRequest(input)
-    const stop = { kind: 'abort' as const, cause: request.cause }
-    const { lanes, writer } = this.parts
-    const runs = await this.openRunsOf(request)
-    // All leave the queue first: otherwise the lane would promote one while the others are settled.
-    const idle = runs.filter((run) => lanes.remove(run) || lanes.control(leaderOf(run)) === undefined)
-    for (const run of runs) lanes.control(leaderOf(run))?.stop(stop)
-    const controlled = (run: RunRecord): boolean => lanes.control(leaderOf(run)) !== undefined
-    try {
-      for (const run of idle) if (!controlled(run)) await writer.settle(run, endingOfStop(stop), false)
-    } catch (error) {
-      for (const run of idle) if (!controlled(run) && !this.isSettled(run.runId)) lanes.enqueue(run)
-      throw error
-    }
-    return { aborted: runs.length > 0, runIds: runs.map((run) => run.runId) }
+    return await abortRuns(this.parts, checkAbortRequest(input))
   }
 
   async read(runId: string): Promise<RunView | undefined> {
@@ -261,32 +247,6 @@ export class RunHost implements AgentLoopHost {
     active.control.stop({ kind: 'interrupt', by: run.runId })
   }
 
-  private async openRunsOf(request: {
-    runId?: string | undefined
-    sessionId?: string | undefined
-  }): Promise<readonly RunRecord[]> {
-    const { runId, sessionId } = request
-    const { ledger } = this.parts
-    if (runId === undefined) {
-      const stream = ledger.stream(sessionId ?? '')
-      await stream.refresh()
-      const { fold } = stream
-      return fold.open().flatMap((id) => fold.get(id) ?? [])
-    }
-    const run = await ledger.find(runId)
-    if (run === undefined || run.settled !== undefined) return []
-    if (sessionId !== undefined && sessionId !== run.sessionId) {
-      throw new AgentLoopError(
-        'invalid',
-        `abort refused: run ${JSON.stringify(runId)} belongs to session ${JSON.stringify(run.sessionId)}`,
-      )
-    }
-    // The turn of several runs ends for all of them.
-    const leader = ledger.get(leaderOf(run)) ?? run
-    const members = leader.members.flatMap((id) => ledger.get(id) ?? [])
-    return [leader, ...members].filter((one) => one.settled === undefined)
-  }
-
   /** Whoever waits inside a turn must not wait for what the turn itself holds up. */
   private enterWait(run: RunRecord): () => void {
     const { lanes, ledger, book, selfWaits, heldTurns } = this.parts
@@ -304,11 +264,16 @@ export class RunHost implements AgentLoopHost {
     const { config, clock } = this.options
     this.parts.ledger.stream(run.sessionId).fold.forgetBefore(clock.now() - config.retentionMs)
     const view = viewOf(this.parts.ledger.get(run.runId) ?? run)
-    return view.state === 'accepted' && this.parts.lanes.has(run) ? { ...view, state: 'queued' } : view
+    return this.isQueued(run, view) ? { ...view, state: 'queued' } : view
   }
 
-  private isSettled(runId: string): boolean {
-    return this.parts.ledger.get(runId)?.settled !== undefined
+  /** A steer that no turn took waits like any other run. */
+  private isQueued({ runId, via }: RunRecord, { state }: RunView): boolean {
+    const { lanes } = this.parts
+    if (state === 'accepted') return lanes.isQueued(runId) || lanes.control(runId) !== undefined
+    return (
+      state === 'running' && via === 'steer' && lanes.isQueued(runId) && lanes.control(runId) === undefined
+    )
   }
 
   /** A run that another process accepted for a session that is ours is ours to run. */
@@ -332,11 +297,6 @@ export class RunHost implements AgentLoopHost {
     waiters.settled(run.runId)
     listeners.tell((listener) => listener.settled?.(this.view(run)))
   }
-}
-
-/** The run in whose turn a run is told; its own as a rule. */
-function leaderOf(run: RunRecord): string {
-  return run.leader ?? run.runId
 }
 
 function outcomeOf(view: RunView): RunOutcome {

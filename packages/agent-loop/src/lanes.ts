@@ -6,47 +6,27 @@
  * Runs found at the start belong to held sessions. A session is released when this process turns out
  * to be the one that has it: its agent is live, an opener claims it, or something is accepted here.
  */
-import type { Clock } from './clock.ts'
-import { AgentLoopError } from './errors.ts'
 import type { LaneBook } from './lane-book.ts'
+import { LaneDrive, type LaneDrivePorts, type Verdict } from './lane-drive.ts'
 import { Block, type Blocking, type LaneItem, type LaneState, type Placement } from './lane-state.ts'
-import type { RunLedger } from './ledger.ts'
-import { writePatiently } from './patient-write.ts'
 import type { QueueSettings } from './queue-types.ts'
 import { RunControl } from './run-control.ts'
-import type { RunRecord, Settlement } from './run-record.ts'
+import type { RunRecord } from './run-record.ts'
 import { NamedTimers } from './run-timers.ts'
-import type { RunWriter } from './run-writer.ts'
-import { driveRun, type RunEnd, type RunnerPorts } from './runner.ts'
-import type { SessionLeases } from './session-lease.ts'
-import { expired, failed } from './settlement.ts'
+import { expired } from './settlement.ts'
 
-export interface LanesPorts extends Omit<RunnerPorts, 'markStarted'> {
+export interface LanesPorts extends LaneDrivePorts {
   readonly state: LaneState
   readonly book: LaneBook
-  readonly ledger: RunLedger
-  readonly writer: RunWriter
-  readonly leases: SessionLeases
-  readonly clock: Clock
   readonly queueOf: (sessionId: string) => QueueSettings
-  readonly retryDelayMs: number
   /** Runs an operation outside of whatever agent's turn the caller stands in. */
   readonly detached: (operation: () => void) => void
-  readonly warn: (text: string) => void
 }
-
-/** What a drive leaves behind: nothing, a run to try again then, or one that is another process's now. */
-type Verdict =
-  | { readonly kind: 'over' }
-  | { readonly kind: 'again'; readonly at: number }
-  | { readonly kind: 'back' }
-
-const OVER: Verdict = { kind: 'over' }
-const LONGEST_RETRY_MS = 60_000
 
 export class Lanes {
   private readonly ports: LanesPorts
   private readonly state: LaneState
+  readonly driver: LaneDrive
   private readonly controls = new Map<string, RunControl>()
   private readonly driving = new Set<Promise<void>>()
   private readonly expiries: NamedTimers
@@ -61,6 +41,11 @@ export class Lanes {
   constructor(ports: LanesPorts) {
     this.ports = ports
     this.state = ports.state
+    this.driver = new LaneDrive(ports, {
+      takeFresh: (runId) => this.fresh.delete(runId),
+      isFresh: (runId) => this.fresh.has(runId),
+      remove: (run) => void this.remove(run),
+    })
     this.expiries = new NamedTimers(ports.clock)
     this.retries = new NamedTimers(ports.clock)
     this.pauses = new NamedTimers(ports.clock)
@@ -144,9 +129,9 @@ export class Lanes {
     return runId === undefined || control === undefined ? undefined : { runId, control }
   }
 
-  /** Whether a run failed to be handed over and is tried again later. */
-  isDeferred(runId: string): boolean {
-    return this.retries.has(runId)
+  /** Whether a run waits here, for its turn or for its next attempt. */
+  isQueued(runId: string): boolean {
+    return this.state.isWaiting(runId) || this.retries.has(runId)
   }
 
   block(sessionId: string, reason: Blocking): void {
@@ -166,8 +151,8 @@ export class Lanes {
     }
   }
 
-  /** Registers the reins of a run that is driven elsewhere, until the returned function is called. */
-  steer(runId: string, control: RunControl, drive: Promise<void>): void {
+  /** Keeps the reins of a run that is driven elsewhere until that has come to its end. */
+  track(runId: string, control: RunControl, drive: Promise<void>): void {
     this.controls.set(runId, control)
     this.expiries.clear(runId)
     const tracked = drive.finally(() => {
@@ -210,23 +195,6 @@ export class Lanes {
     await this.whenQuiet()
   }
 
-  /** Writes a run's end while the log may be away, unless the host lets go of it. */
-  settlePatiently(run: RunRecord, settlement: Settlement, control: RunControl): Promise<void> {
-    return this.patiently(control, () => this.ports.writer.settle(run, settlement, true)).then(
-      () => undefined,
-    )
-  }
-
-  patiently<T>(control: RunControl, write: () => Promise<T>): Promise<T | undefined> {
-    return writePatiently(write, {
-      clock: this.ports.clock,
-      whenReleased: control.whenReleased,
-      isReleased: () => control.released,
-      onPause: (error, pauseMs) =>
-        this.ports.warn(`the log does not answer, trying again in ${pauseMs} ms: ${error.message}`),
-    })
-  }
-
   private get now(): number {
     return this.ports.clock.now()
   }
@@ -245,18 +213,22 @@ export class Lanes {
     this.state.add(this.ports.book.itemOf(run), placement, this.now)
     const { expiresAt } = run.request ?? {}
     if (expiresAt !== undefined && run.attempt === 0) {
-      this.expiries.at(run.runId, expiresAt, () => void this.expire(run, expiresAt))
+      this.expiries.at(run.runId, expiresAt, () => this.expire(run, expiresAt))
     }
   }
 
-  private async expire(run: RunRecord, expiresAt: number): Promise<void> {
+  private expire(run: RunRecord, expiresAt: number): void {
     if (!this.remove(run)) return
     const control = new RunControl()
-    try {
-      await this.patiently(control, () => this.ports.writer.settle(run, expired(expiresAt), false))
-    } catch (error) {
-      this.ports.warn(`run ${run.runId} expired and stays open in the log: ${String(error)}`)
-    }
+    const { writer, warn } = this.ports
+    const settled = this.driver
+      .patiently(control, () => writer.settle(run, expired(expiresAt), false))
+      .catch((error: unknown) => warn(`run ${run.runId} expired and stays open in the log: ${String(error)}`))
+    this.track(
+      run.runId,
+      control,
+      settled.then(() => undefined),
+    )
   }
 
   private waitForQuiet(sessionId: string): void {
@@ -279,7 +251,7 @@ export class Lanes {
     const control = new RunControl()
     this.controls.set(runId, control)
     this.expiries.clear(runId)
-    const drive = this.drive(sessionId, runId, control).then((verdict) => {
+    const drive = this.driver.drive(sessionId, runId, control).then((verdict) => {
       this.controls.delete(runId)
       this.driving.delete(drive)
       this.finish(runId, sessionId, verdict)
@@ -307,65 +279,4 @@ export class Lanes {
       this.release(sessionId)
     })
   }
-
-  /** Never rejects: what fails here is told, and the lane goes on. */
-  private async drive(sessionId: string, runId: string, control: RunControl): Promise<Verdict> {
-    try {
-      const epoch = await this.patiently(control, () => this.ports.leases.take(sessionId))
-      if (control.released) return control.lost ? { kind: 'back' } : OVER
-      if (epoch === undefined) return { kind: 'back' }
-      const run = this.ports.ledger.get(runId)
-      if (run === undefined || run.settled !== undefined) return OVER
-      return await this.conclude(run, control, await this.run(run, control))
-    } catch (error) {
-      if (isLeaseLost(error)) {
-        this.ports.leases.lost(sessionId)
-        return { kind: 'back' }
-      }
-      this.ports.warn(`run ${runId} stays open in the log: ${String(error)}`)
-      return OVER
-    }
-  }
-
-  private async conclude(run: RunRecord, control: RunControl, end: RunEnd): Promise<Verdict> {
-    if (end.kind === 'left') return control.lost ? { kind: 'back' } : OVER
-    const { failures } = this.ports.ledger.get(run.runId) ?? run
-    if (end.kind === 'retry' && failures + 1 < this.ports.attempts && end.settlement.error !== undefined) {
-      const { error } = end.settlement
-      const at = this.now + Math.min(LONGEST_RETRY_MS, this.ports.retryDelayMs * 2 ** failures)
-      await this.patiently(control, () => this.ports.writer.defer(run, at, error))
-      return { kind: 'again', at }
-    }
-    await this.settlePatiently(run, end.settlement, control)
-    return control.lost ? { kind: 'back' } : OVER
-  }
-
-  private async run(run: RunRecord, control: RunControl): Promise<RunEnd> {
-    const { expiresAt } = run.request ?? {}
-    if (expiresAt !== undefined && run.attempt === 0 && expiresAt <= this.now) {
-      return { kind: 'settled', settlement: expired(expiresAt) }
-    }
-    const isFresh = this.fresh.has(run.runId)
-    const markStarted: RunnerPorts['markStarted'] = async (started, via) => {
-      if (this.fresh.delete(run.runId)) {
-        const known = this.ports.ledger.get(run.runId)
-        return known === undefined || known.settled !== undefined ? undefined : { run: known, members: [] }
-      }
-      const marked = await this.patiently(control, () => this.ports.writer.markStarted(started, via))
-      for (const member of marked?.members ?? []) this.remove(member)
-      return marked
-    }
-    try {
-      return await driveRun(run, control, { ...this.ports, markStarted }, isFresh)
-    } catch (error) {
-      if (isLeaseLost(error)) throw error
-      this.ports.warn(`run ${run.runId} failed in the host: ${String(error)}`)
-      if (control.released) return { kind: 'left' }
-      return { kind: 'settled', settlement: failed('host-failure', error) }
-    }
-  }
-}
-
-export function isLeaseLost(error: unknown): boolean {
-  return error instanceof AgentLoopError && error.code === 'lease-lost'
 }

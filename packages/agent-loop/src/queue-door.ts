@@ -22,8 +22,8 @@ export function queueDoor({ ledger, lanes, steering, writer, assertOpen }: Queue
     run !== undefined &&
     run.settled === undefined &&
     !steering.isOnItsWay(run) &&
-    (isPending(run) || lanes.isDeferred(run.runId)) &&
-    lanes.control(run.runId) === undefined
+    lanes.control(run.runId) === undefined &&
+    (lanes.isQueued(run.runId) || (isPending(run) && !lanes.has(run)))
 
   const cancel = async (run: RunRecord, cause: string): Promise<boolean> => {
     if (!isWaiting(run)) return false

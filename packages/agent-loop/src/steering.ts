@@ -7,7 +7,8 @@
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { Block, type LaneState } from './lane-state.ts'
-import { isLeaseLost, type Lanes } from './lanes.ts'
+import { isLeaseLost, type LaneDrive } from './lane-drive.ts'
+import type { Lanes } from './lanes.ts'
 import type { RunLedger } from './ledger.ts'
 import { RunControl } from './run-control.ts'
 import { echoOf, runMessageIdOf } from './run-message.ts'
@@ -19,6 +20,7 @@ import { driveSteer } from './steer-drive.ts'
 
 export interface SteeringPorts extends RunnerPorts {
   readonly lanes: Lanes
+  readonly driver: LaneDrive
   readonly state: LaneState
   readonly ledger: RunLedger
   readonly writer: RunWriter
@@ -118,7 +120,7 @@ export class Steering {
         handed.resolve()
         this.end(run)
       })
-    this.ports.lanes.steer(runId, control, drive)
+    this.ports.lanes.track(runId, control, drive)
     await handed.promise
   }
 
@@ -128,8 +130,8 @@ export class Steering {
     control: RunControl,
     onHanded: () => void,
   ): Promise<void> {
-    const { lanes, leases, state, clock, writer } = this.ports
-    const epoch = await lanes.patiently(control, () => leases.take(run.sessionId))
+    const { driver, leases, state, clock, writer } = this.ports
+    const epoch = await driver.patiently(control, () => leases.take(run.sessionId))
     if (epoch === undefined) return
     const end = await driveSteer(
       run,
@@ -137,7 +139,7 @@ export class Steering {
       control,
       {
         ...this.ports,
-        markStarted: (started, via) => lanes.patiently(control, () => writer.markStarted(started, via)),
+        markStarted: (started, via) => driver.patiently(control, () => writer.markStarted(started, via)),
       },
       {
         mayHandOver: () => this.openAgent(run.sessionId) === agent,
@@ -153,7 +155,7 @@ export class Steering {
 
   private async conclude(run: RunRecord, control: RunControl, end: RunEnd | 'parked'): Promise<void> {
     if (end === 'parked' || end.kind === 'retry') return
-    if (end.kind === 'settled') await this.ports.lanes.settlePatiently(run, end.settlement, control)
+    if (end.kind === 'settled') await this.ports.driver.settlePatiently(run, end.settlement, control)
     const isSettled = this.ports.ledger.get(run.runId)?.settled !== undefined
     if (isSettled) this.ports.state.remove(run.runId, this.ports.clock.now())
   }
