@@ -223,9 +223,11 @@ describe('a turn that waits', () => {
       left.resolve(go.promise.then(() => world.host.wait({ runId: child })))
       void left.promise.catch(() => undefined)
     })
-    world.model.auto = () => 'ok'
-    await world.model.call(1)
+    const next = await world.model.call(1)
     go.resolve()
+    await settleDown()
+    world.model.auto = () => 'ok'
+    next.reply('ok')
     expect(await left.promise).toMatchObject({ status: 'ok' })
   })
 })

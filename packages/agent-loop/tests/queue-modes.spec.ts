@@ -226,6 +226,15 @@ describe('a full queue', () => {
     expect(world.host.lanes()).toEqual([{ sessionId: 's', running: first, queued: [...notices, two] }])
   })
 
+  it('gives way to no run of a plugin and to no steer', async () => {
+    const { world } = await busyWorld({ cap: 1 })
+    const one = await world.accept('s', 'one')
+    const provenance = { kind: 'plugin', plugin: 'p', summary: 's' }
+    await world.accept('s', 'notice', { provenance })
+    await world.accept('s', 'steered', { queueMode: 'steer' })
+    expect(await world.host.read(one)).toMatchObject({ state: 'queued' })
+  })
+
   it('keeps a summary that is due when the policy changes, and tells it once', async () => {
     const { world, call } = await busyWorld({ cap: 1 })
     await world.accept('s', 'one')
