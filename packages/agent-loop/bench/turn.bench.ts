@@ -5,7 +5,8 @@
  *
  * [turn-overhead in ms] What the host adds before and after the model, whose timer is as late on one side
  * as on the other but not at the same moments. Over one bare durable append on the same file: a turn
- * writes twice, that it was accepted and started, and how it ended.
+ * writes twice, that it was accepted and started, and how it ended. On the memory log what is left is the
+ * host's own work.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,13 +18,13 @@ import LlmRuntime, { createUserMessage, LlmAdapter, type StreamChunk } from '@de
 import SessionStore, { SessionId } from '@deepseek-ai/dsh-session'
 import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
 import ToolRuntime from '@deepseek-ai/dsh-tools'
-import { sqliteLog, type DurableLog } from 'dsh-durable-log'
+import { memoryLog, sqliteLog, type DurableLog } from 'dsh-durable-log'
 import { figureOf, quantile, type BenchFigure } from '../../../scripts/figures.ts'
 import * as plugin from '../src/index.ts'
 
 const MODEL_MS = 100
 const WARM_UP = 5
-const ROUNDS = 60
+const ROUNDS = 40
 
 class SlowModel extends LlmAdapter {
   /** How long the last call was under way, milliseconds. */
@@ -45,22 +46,31 @@ class SlowModel extends LlmAdapter {
 
 export async function run(): Promise<BenchFigure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'turn-bench-'))
-  const log = sqliteLog({ path: join(folder, 'log.sqlite') })
+  try {
+    return [
+      ...(await measureOn(sqliteLog({ path: join(folder, 'log.sqlite') }), 'SQLite')),
+      ...(await measureOn(memoryLog(), 'memory')),
+    ]
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function measureOn(log: DurableLog, medium: string): Promise<BenchFigure[]> {
   const ctx = new Context()
+  const model = new SlowModel()
   try {
     for (const service of [LlmRuntime, SessionStore, SystemPrompt, ToolRuntime, AgentRegistry]) {
       await ctx.plugin(service as typeof SystemPrompt, {})
     }
     await ctx.plugin(AgentLoop, { agents: [] })
-    const model = new SlowModel()
     ctx.llm.registerAdapter(['slow'], model)
     ctx.provide('durableLog', log)
     await ctx.plugin(plugin, {})
-    return await measure(ctx, log, model)
+    return await measure({ ctx, log, model, medium })
   } finally {
     await ctx.fiber.dispose()
     await log.close()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -69,7 +79,14 @@ async function agentOf(ctx: Context, sessionId: string): Promise<Agent> {
   return (await ctx.agents.create({ sessionId: SessionId(sessionId), agentOptions })).agent
 }
 
-async function measure(ctx: Context, log: DurableLog, model: SlowModel): Promise<BenchFigure[]> {
+interface Bench {
+  readonly ctx: Context
+  readonly log: DurableLog
+  readonly model: SlowModel
+  readonly medium: string
+}
+
+async function measure({ ctx, log, model, medium }: Bench): Promise<BenchFigure[]> {
   await agentOf(ctx, 'hosted')
   const bare = await agentOf(ctx, 'bare')
   const host = ctx.get('agentLoopHost') as plugin.AgentLoopHost
@@ -105,8 +122,16 @@ async function measure(ctx: Context, log: DurableLog, model: SlowModel): Promise
   const base = quantile(besides.bare, 0.5)
   const added = besides.hosted.map((ms) => ms - base)
   return [
-    figureOf('turn-overhead', 'ms', { ours: took.hosted, base: took.bare, baseline: 'the bare agent' }),
-    figureOf('turn-overhead in ms', 'ms', { ours: added, base: took.append, baseline: 'one durable append' }),
+    figureOf(`turn-overhead, ${medium}`, 'ms', {
+      ours: took.hosted,
+      base: took.bare,
+      baseline: 'the bare agent',
+    }),
+    figureOf(`turn-overhead in ms, ${medium}`, 'ms', {
+      ours: added,
+      base: took.append,
+      baseline: 'one durable append',
+    }),
   ]
 }
 
