@@ -20,7 +20,8 @@ export type Placement =
   /** Behind others in front, before everything else. */
   | { readonly at: 'front' }
   | { readonly at: 'head' }
-  | { readonly at: 'before'; readonly id: string }
+  /** Before another one, as part of the front or of the rest. */
+  | { readonly at: 'before'; readonly id: string; readonly inFront: boolean }
 
 /** What a session's part of the state looks like. */
 export interface SeatView {
@@ -235,11 +236,14 @@ export class LaneState {
 
   private insert(place: Place, placement: Placement): void {
     const { queue } = place.session
-    const other = placement.at === 'before' ? this.waiting(placement.id) : undefined
-    if (other !== undefined && other.session === place.session) queue.insertBefore(place, other)
-    else if (placement.at === 'front') queue.appendInFront(place)
+    if (placement.at === 'front') queue.appendInFront(place)
     else if (placement.at === 'head') queue.prepend(place)
-    else queue.append(place)
+    else if (placement.at === 'end') queue.append(place)
+    else {
+      const other = this.waiting(placement.id)
+      if (other?.session === place.session) queue.insertBefore(place, other, placement.inFront)
+      else queue.append(place)
+    }
   }
 
   /** Brings a session into the ring where it belongs now, or out of any. */

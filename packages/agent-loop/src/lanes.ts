@@ -79,12 +79,8 @@ export class Lanes {
     if (isStarted) this.fresh.add(run.runId)
     if (run.request?.mode === 'collect') this.waitForQuiet(run.sessionId)
     const { inFront, before } = this.place(run)
-    const placement: Placement = inFront
-      ? { at: 'front' }
-      : before === undefined
-        ? { at: 'end' }
-        : { at: 'before', id: before }
-    this.put(run, placement)
+    const atEnd: Placement = inFront ? { at: 'front' } : { at: 'end' }
+    this.put(run, before === undefined ? atEnd : { at: 'before', id: before, inFront })
     this.release(run.sessionId)
   }
 
@@ -204,7 +200,7 @@ export class Lanes {
   }
 
   private place(run: RunRecord): { readonly before: string | undefined; readonly inFront: boolean } {
-    return this.ports.ledger.stream(run.sessionId).fold.placeOf(run.runId)
+    return this.ports.ledger.stream(run.sessionId).fold.placeOf(run.runId, (id) => this.state.isWaiting(id))
   }
 
   private put(run: RunRecord, placement: Placement): void {

@@ -129,10 +129,18 @@ export class RunFold {
     }
   }
 
-  /** Where a run that waits stands: in front of what, and in which part of the queue. */
-  placeOf(runId: string): { readonly before: string | undefined; readonly inFront: boolean } {
+  /**
+   * Where a run stands: in which part of the queue, and in front of which other one.
+   *
+   * @param counts whether a run that stands behind it is one to name.
+   */
+  placeOf(
+    runId: string,
+    counts: (runId: string) => boolean,
+  ): { readonly before: string | undefined; readonly inFront: boolean } {
     const node = this.nodes.get(runId)
-    const next = node?.next
+    let next = node?.next
+    while (next instanceof Node && !counts(next.runId)) next = next.next
     return { before: next instanceof Node ? next.runId : undefined, inFront: node?.inFront ?? false }
   }
 

@@ -45,9 +45,9 @@ export class RunQueue<N extends QueueNode> {
     this.link(node, undefined)
   }
 
-  /** Adds a node before one that is here, in the segment of that one. */
-  insertBefore(node: N, other: N): void {
-    node.inFront = other.inFront
+  /** Adds a node before one that is here; by default in the segment of that one. */
+  insertBefore(node: N, other: N, inFront: boolean = other.inFront): void {
+    node.inFront = inFront
     this.link(node, other.prev)
   }
 

@@ -118,7 +118,7 @@ describe('a queue', () => {
     const state = stateOf()
     state.block('a', Block.held, 0)
     add(state, 'a/1', 'a/2', 'a/3')
-    state.add(item('a/new'), { at: 'before', id: 'a/2' }, 0)
+    state.add(item('a/new'), { at: 'before', id: 'a/2', inFront: false }, 0)
     state.remove('a/2', 0)
     expect([...state.queued('a')]).toEqual(['a/1', 'a/new', 'a/3'])
   })
