@@ -23,6 +23,7 @@ export type {
 export { memoryLog } from './memory-log.ts'
 export { systemProcesses } from './process-identity.ts'
 export { sqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
+export { type OpenedLog, openStorageLog, storageServices } from './storage-backend.ts'
 export type {
   AppendOptions,
   DurableLog,

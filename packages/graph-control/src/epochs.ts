@@ -20,6 +20,11 @@ export class EpochRegistry {
     this.log = log
   }
 
+  /** The root was purged: its first epoch comes again. */
+  forget(rootSessionId: string): void {
+    this.known.delete(rootSessionId)
+  }
+
   /** Oldest first, other processes' epochs included. */
   async list(rootSessionId: string): Promise<readonly GraphEpoch[]> {
     const stream = rootStream(rootSessionId)

@@ -15,30 +15,41 @@ import { type GraphEntry, graphStream, parseGraphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import { fold } from './fold.ts'
 import { emptyGraph, type FoldedGraph, FoldError } from './graph-state.ts'
+import { fenced, requireLease } from './lease-fence.ts'
+import type { GraphLease } from './port.ts'
 import { ShapeError } from './shape.ts'
+import { SnapshotKeeper } from './snapshot-keeper.ts'
 
 /** Entries of one read while loading; between two reads others get their turn. */
 const PAGE_ENTRIES = 2000
 /** How often a decision is made again because another process wrote first. */
 const MAX_ROUNDS = 32
 
+export interface LedgerEvents {
+  /** A commit of this process led to this state. Must not throw. */
+  readonly announce: (state: FoldedGraph) => void
+  /** Told what was contained: a graph passed over because it cannot be read, a snapshot not saved. */
+  readonly report: (error: unknown) => void
+}
+
 export class GraphLedger {
   readonly stream: string
   private readonly graphId: string
   private readonly log: DurableLog
-  private readonly announce: (state: FoldedGraph) => void
+  private readonly events: LedgerEvents
+  private readonly snapshots: SnapshotKeeper
   private state: FoldedGraph
   private loading: Promise<void> | undefined
   private chain: Promise<unknown> = Promise.resolve()
   private underWay = 0
   private quarantine: GraphControlError | undefined
 
-  /** @param announce called after each commit made here; must not throw. */
-  constructor(graphId: string, log: DurableLog, announce: (state: FoldedGraph) => void) {
+  constructor(graphId: string, log: DurableLog, events: LedgerEvents) {
     this.stream = graphStream(graphId)
     this.graphId = graphId
     this.log = log
-    this.announce = announce
+    this.events = events
+    this.snapshots = new SnapshotKeeper(log, graphId, events.report)
     this.state = emptyGraph(graphId)
   }
 
@@ -54,12 +65,22 @@ export class GraphLedger {
     return this.state
   }
 
-  /** Decides and appends, one at a time. */
-  commit<T>(decide: Decide<T>): Promise<T> {
+  /** Decides and appends, one at a time; under a lease only while it holds. */
+  commit<T>(decide: Decide<T>, lease?: GraphLease): Promise<T> {
+    return this.inTurn(() => this.decideAndAppend(decide, lease))
+  }
+
+  /** Runs when the commits asked for so far are done, and before any later one. */
+  inTurn<T>(act: () => Promise<T>): Promise<T> {
     this.underWay += 1
-    const turn = this.chain.then(() => this.decideAndAppend(decide)).finally(() => (this.underWay -= 1))
+    const turn = this.chain.then(act).finally(() => (this.underWay -= 1))
     this.chain = turn.catch(() => undefined)
     return turn
+  }
+
+  /** The state in memory, without asking the medium. */
+  get latest(): FoldedGraph {
+    return this.state
   }
 
   /** Nobody is committing: the ledger may be let go and made anew from the stream. */
@@ -70,14 +91,16 @@ export class GraphLedger {
   /** Resolves when the commits asked for so far are done. */
   async settled(): Promise<void> {
     await this.chain
+    await this.snapshots.settled()
   }
 
-  private async decideAndAppend<T>(decide: Decide<T>): Promise<T> {
+  private async decideAndAppend<T>(decide: Decide<T>, lease: GraphLease | undefined): Promise<T> {
     await this.load()
     for (let round = 1; ; round++) {
       const state = this.state
       let decision: Decision<T>
       try {
+        if (lease !== undefined) requireLease(state, lease)
         decision = await decide(state)
       } catch (error) {
         if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
@@ -87,7 +110,8 @@ export class GraphLedger {
         if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
         return decision.answer(state)
       }
-      const next = await this.append(state, decision.entries, round)
+      const entries = lease === undefined ? decision.entries : fenced(state, lease, decision.entries)
+      const next = await this.append(state, entries, round)
       if (next !== undefined) return decision.answer(next)
     }
   }
@@ -102,15 +126,24 @@ export class GraphLedger {
     try {
       await this.log.append(this.stream, state.seq, entries as readonly Entry[])
     } catch (error) {
+      this.forgetRemoved(error)
       await this.catchUpAfter(error)
       if (isConflict(error) && round < MAX_ROUNDS) return undefined
       // It may have been written all the same. Then it counts, although its caller has to ask again.
-      if (this.state.seq > state.seq) this.announce(this.state)
+      if (this.state.seq > state.seq) this.events.announce(this.state)
       throw refusalOf(error)
     }
     if (next.seq > this.state.seq) this.state = next
-    this.announce(this.state)
+    this.snapshots.offer(this.state)
+    this.events.announce(this.state)
     return next
+  }
+
+  /** The stream is shorter than the state: it was removed, and whatever is there now is another graph. */
+  private forgetRemoved(error: unknown): void {
+    if (!(error instanceof DurableLogError) || error.code !== 'conflict') return
+    if (error.currentSeq !== undefined && error.currentSeq < this.state.seq)
+      this.state = emptyGraph(this.graphId)
   }
 
   /** What became of a failed write is not known until the medium says so. */
@@ -129,11 +162,16 @@ export class GraphLedger {
   }
 
   private load(): Promise<void> {
-    this.loading ??= this.catchUp().catch((error: unknown) => {
+    this.loading ??= this.open().catch((error: unknown) => {
       this.loading = undefined
       throw error
     })
     return this.loading
+  }
+
+  private async open(): Promise<void> {
+    this.state = (await this.snapshots.load()) ?? this.state
+    await this.catchUp()
   }
 
   /** Folds what the stream has beyond the state in memory. */

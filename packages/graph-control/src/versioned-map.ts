@@ -38,6 +38,12 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     return new VersionedMap<V>(new Map(), 0)
   }
 
+  /** Later entries of a key win. */
+  static from<V extends NonNullable<unknown>>(entries: Iterable<readonly [string, V]>): VersionedMap<V> {
+    const trunk = new Map<string, Slot<V>>(entries)
+    return new VersionedMap<V>(trunk, trunk.size)
+  }
+
   get(key: string): V | undefined {
     const slot = this.slot(key)
     return slot === ABSENT ? undefined : slot

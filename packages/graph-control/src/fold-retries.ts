@@ -1,0 +1,71 @@
+/**
+ * Bringing works back to life: a work that is retried, one whose place another takes, and whatever
+ * downstream was skipped on their account.
+ */
+import { type Draft, idsOf } from './graph-state.ts'
+import type { Work } from './types.ts'
+import { isTerminal, judgeWorks, putWork } from './work-states.ts'
+
+/** Statuses from which a work can be brought back. */
+export function isRetryable(work: Work): boolean {
+  return ['failed', 'cancelled', 'stopped', 'skipped'].includes(work.status)
+}
+
+/** Retries a work; of a joined one, those of its items that did not complete. */
+export function retryWork(
+  draft: Draft,
+  { workId, reason, at }: { readonly workId: string; readonly reason: string; readonly at: number },
+): void {
+  const work = draft.works.get(workId)
+  if (work === undefined) return
+  const items = (work.itemWorkIds ?? []).filter((id) =>
+    isTerminal(draft.works.get(id)?.status ?? 'completed'),
+  )
+  const lost = items.filter((id) => draft.works.get(id)?.status !== 'completed')
+  const retried = work.itemWorkIds === undefined ? [workId] : lost
+  for (const id of retried) {
+    const own = draft.works.get(id)
+    if (own !== undefined && isRetryable(own))
+      reopen(draft, { ...own, retries: own.retries + 1, retryReason: reason })
+  }
+  judgeWorks(draft, [...retried, ...reviveDependents(draft, retried)], at)
+}
+
+/** What was skipped because of these works waits again, and so on downstream. @returns their ids. */
+export function reviveDependents(draft: Draft, workIds: readonly string[]): readonly string[] {
+  const revived: string[] = []
+  const causes = [...workIds]
+  for (const cause of causes) {
+    for (const id of idsOf(draft.index.dependents.get(cause))) {
+      const work = draft.works.get(id)
+      const isJoin = work?.itemWorkIds?.includes(cause) === true
+      // A join that still waits for other items waits for the retried one too.
+      if (isJoin && work?.status === 'waiting') putWork(draft, reopened(draft, work))
+      if (work === undefined || !(work.status === 'skipped' || (isJoin && work.status === 'failed'))) continue
+      reopen(draft, work)
+      revived.push(id)
+      causes.push(id)
+    }
+  }
+  return revived
+}
+
+function reopen(draft: Draft, work: Work): void {
+  draft.counts.pending += 1
+  draft.counts.terminal -= 1
+  draft.live.pending = draft.live.pending.set(work.workId, true)
+  draft.index.isReordered = true
+  putWork(draft, reopened(draft, work))
+}
+
+function reopened(draft: Draft, work: Work): Work {
+  const { reason: _r, endedAt: _e, endedChangeSeq: _s, claimId: _c, startedAt, ...rest } = work
+  const items = (work.itemWorkIds ?? []).filter((id) => !isTerminal(draft.works.get(id)?.status ?? 'failed'))
+  return {
+    ...rest,
+    status: 'waiting',
+    recordIds: [],
+    waitingFor: Object.freeze(items),
+    ...(work.itemWorkIds === undefined || startedAt === undefined ? {} : { startedAt }),
+  }
+}
