@@ -48,6 +48,11 @@ export function snapshotChecksum(stream: string, seq: number, text: string): num
   return crc32(text, crc32(`${FORMAT}\nsnapshot\n${stream}\n${seq}\n`))
 }
 
+/** CRC-32 of the mark that a stream is being removed. */
+export function tombstoneChecksum(stream: string): number {
+  return crc32(`${FORMAT}\nremoved\n${stream}\n`)
+}
+
 /**
  * @param seq the position the entry must have.
  * @throws DurableLogError `corrupt`.
