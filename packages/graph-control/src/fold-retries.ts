@@ -4,7 +4,7 @@
  */
 import { type Draft, idsOf } from './graph-state.ts'
 import type { Work } from './types.ts'
-import { isTerminal, judgeWorks, putWork } from './work-states.ts'
+import { isTerminal, judgeWorks, putClaim, putWork } from './work-states.ts'
 
 /** Statuses from which a work can be brought back. */
 export function isRetryable(work: Work): boolean {
@@ -18,6 +18,7 @@ export function retryWork(
 ): void {
   const work = draft.works.get(workId)
   if (work === undefined) return
+  if (confirmHeld(draft, work, reason)) return
   const items = (work.itemWorkIds ?? []).filter((id) =>
     isTerminal(draft.works.get(id)?.status ?? 'completed'),
   )
@@ -29,6 +30,17 @@ export function retryWork(
       reopen(draft, { ...own, retries: own.retries + 1, retryReason: reason })
   }
   judgeWorks(draft, [...retried, ...reviveDependents(draft, retried)], at)
+}
+
+/** A work whose attempt is held goes on with the next attempt, under the same claim. */
+function confirmHeld(draft: Draft, work: Work, reason: string): boolean {
+  const held = work.claimId === undefined ? undefined : draft.claims.get(work.claimId)
+  if (held?.hold === undefined || held.admissionStatus !== 'executing' || isTerminal(work.status))
+    return false
+  const { hold: _h, notBefore: _n, ...claim } = held
+  putClaim(draft, { ...claim, attempt: claim.attempt + 1, retryReason: reason })
+  putWork(draft, { ...work })
+  return true
 }
 
 /** What was skipped because of these works waits again, and so on downstream. @returns their ids. */

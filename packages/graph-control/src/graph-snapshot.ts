@@ -75,6 +75,7 @@ interface Stored {
   readonly changes: readonly (readonly [string, number])[]
   readonly changesFrom: number
   readonly ended: readonly (readonly [string, number])[]
+  readonly endedFrom: number
   readonly isReordered: boolean
 }
 
@@ -82,6 +83,7 @@ export function snapshotOf(state: FoldedGraph): JsonValue {
   const { graphId, rootSessionId, seq, revision, changeSeq, seenChangeSeq, phase, closed } = state
   const { finish, createdAt, fence, usage, wait, counts, live, index } = state
   const changes = linksOf(index.changes, (link) => [link.workId, link.seq] as const)
+  const ended = linksOf(index.ended, (link) => [link.workId, link.changeSeq] as const)
   const stored: Stored = {
     v: VERSION,
     head: {
@@ -123,7 +125,8 @@ export function snapshotOf(state: FoldedGraph): JsonValue {
     operatorWorks: [...index.operatorWorks].map(([id, chain]) => [id, idsOf(chain)]),
     changes: changes.links,
     changesFrom: changes.isCut ? (changes.links[0]?.[1] ?? seq) : index.changesFrom,
-    ended: linksOf(index.ended, (link) => [link.workId, link.changeSeq] as const).links,
+    ended: ended.links,
+    endedFrom: ended.isCut ? (ended.links[0]?.[1] ?? 0) : index.endedFrom,
     isReordered: index.isReordered,
   }
   return stored as unknown as JsonValue
@@ -183,6 +186,7 @@ export function stateOfSnapshot(graphId: string, seq: number, snapshot: JsonValu
       changes: changesOf(stored.changes),
       changesFrom: stored.changesFrom,
       ended: endedOf(stored.ended),
+      endedFrom: stored.endedFrom,
       isReordered: stored.isReordered,
     }),
   })

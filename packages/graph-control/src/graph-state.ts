@@ -73,6 +73,8 @@ export interface GraphIndex {
   /** What changed up to this position is not in `changes`. */
   readonly changesFrom: number
   readonly ended: EndedChain | undefined
+  /** Works that ended at or before this change are not all in `ended`. */
+  readonly endedFrom: number
   /** A work came back to life: what is live is no longer in order of addition. */
   readonly isReordered: boolean
 }
@@ -153,6 +155,7 @@ export function emptyGraph(graphId: string): FoldedGraph {
       changes: undefined,
       changesFrom: 0,
       ended: undefined,
+      endedFrom: 0,
       isReordered: false,
     }),
   })

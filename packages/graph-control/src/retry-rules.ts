@@ -4,7 +4,8 @@ import { GraphControlError } from './errors.ts'
 import { fold } from './fold.ts'
 import { isRetryable } from './fold-retries.ts'
 import type { FoldedGraph } from './graph-state.ts'
-import type { ScheduleUpdateRequest, Work } from './types.ts'
+import type { Claim, ScheduleUpdateRequest, Work } from './types.ts'
+import { isTerminal } from './work-states.ts'
 
 /** @throws GraphControlError `work-conflict`, naming the cure. */
 export function requireRetries(state: FoldedGraph, request: ScheduleUpdateRequest, at: number): void {
@@ -28,6 +29,11 @@ function requireRetryable(state: FoldedGraph, workId: string): void {
   if (work.replacedBy !== undefined) {
     throw conflict(`cannot retry ${workId}: ${work.replacedBy} took its place; retry that one`)
   }
+  const hold = heldClaim(state, work)?.hold
+  if (hold?.kind === 'model') return
+  if (hold !== undefined) {
+    throw conflict(`cannot retry ${workId}: a person has to confirm it first (${hold.reason})`)
+  }
   if (work.itemWorkIds !== undefined) return requireRetryableItems(state, work, work.itemWorkIds)
   if (!isRetryable(work)) {
     throw conflict(
@@ -41,6 +47,12 @@ function requireRetryableItems(state: FoldedGraph, work: Work, itemIds: readonly
   const lost = itemIds.flatMap((id) => state.works.get(id) ?? []).filter(isRetryable)
   if (lost.length === 0) throw conflict(`cannot retry ${work.workId}: none of its items failed`)
   for (const item of lost) requireNoLiveClaim(state, item)
+}
+
+/** The claim of a work whose attempt may not go on by itself. */
+function heldClaim(state: FoldedGraph, { claimId, status }: Work): Claim | undefined {
+  const claim = claimId === undefined || isTerminal(status) ? undefined : state.claims.get(claimId)
+  return claim?.hold !== undefined && claim.admissionStatus === 'executing' ? claim : undefined
 }
 
 function requireNoLiveClaim(state: FoldedGraph, { workId, claimId }: Work): void {
