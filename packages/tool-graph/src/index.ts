@@ -27,6 +27,7 @@ export type {
   AddWorkInput,
   AgentGraphController,
   AgentGraphControllers,
+  CatalogEntry,
   ControllerConfig,
   ControllerOptions,
   DrivingAgentGraphController,
@@ -42,7 +43,8 @@ export type {
   YieldAnswer,
   YieldInput,
 } from './types.ts'
-export type { GraphView, WorkView } from './view.ts'
+export type { GraphView } from './view.ts'
+export type { ResultView, WorkView } from './work-view.ts'
 
 export const name = 'tool-graph'
 export const inject = ['agents', 'systemPrompt', 'tools']

@@ -4,14 +4,18 @@
  * Owns: which graphs are driven in this process, and who is told when an expected wake changes. Does
  * not own: how a graph is driven.
  */
+import type { GraphControl } from 'dsh-graph-control'
 import { GraphDriver } from './driver.ts'
 import type { ControllerConfig } from './types.ts'
 import { openWake } from './wake-delivery.ts'
 
 const DEFAULT_ACTIVATION_ATTEMPTS = 3
+const DEFAULT_RETRY_BACKOFF_MS = 1_000
 
 export class RootDrivers {
   private readonly config: ControllerConfig
+  /** Under the lease, if there is one. */
+  private readonly store: GraphControl
   private readonly drivers = new Map<string, GraphDriver>()
   private readonly watchers = new Set<() => void>()
   private readonly unsubscribe: () => void
@@ -19,6 +23,11 @@ export class RootDrivers {
 
   constructor(config: ControllerConfig) {
     this.config = config
+    this.store = config.lease === undefined ? config.store : config.store.leased(config.lease)
+    if (config.drives === false) {
+      this.unsubscribe = () => undefined
+      return
+    }
     this.unsubscribe = config.store.onCommitted((state) => {
       if (state.rootSessionId !== config.rootSessionId || this.disposed) return
       this.driverOf(state.graphId).kick(state)
@@ -29,10 +38,14 @@ export class RootDrivers {
 
   /** Takes up what an earlier process left; finished graphs with nothing under way need no driver. */
   async recover(): Promise<void> {
-    const { rootSessionId, store } = this.config
+    const { rootSessionId, lease, drives } = this.config
+    const { store } = this
+    if (drives === false) return
     for (const { graphId } of await store.listEpochs(rootSessionId)) {
       const state = await store.readGraph(graphId)
       if (state === undefined || this.disposed) continue
+      // Nothing of an earlier holder is committed from here on, however late it comes.
+      if (lease !== undefined && !state.closed) await this.store.leased(lease).takeGraph(graphId)
       if (!state.closed || state.live.claims.size > 0 || openWake(state) !== undefined)
         this.driverOf(graphId).kick(state)
     }
@@ -61,7 +74,8 @@ export class RootDrivers {
   }
 
   private driverOf(graphId: string): GraphDriver {
-    const { options, rootSessionId, store } = this.config
+    const { options, rootSessionId } = this.config
+    const { store } = this
     let driver = this.drivers.get(graphId)
     if (driver === undefined) {
       driver = new GraphDriver(graphId, {
@@ -69,11 +83,28 @@ export class RootDrivers {
         rootSessionId,
         options,
         maxAttempts: options.maxAttempts ?? DEFAULT_ACTIVATION_ATTEMPTS,
+        backoffMs: options.retryBackoffMs ?? DEFAULT_RETRY_BACKOFF_MS,
         onMoved: () => this.announceMove(),
+        onLeaseLost: (error) => this.stopDriving(error),
       })
       this.drivers.set(graphId, driver)
     }
     return driver
+  }
+
+  /** Somebody else drives now: what is under way here is let go, and nothing new begins. */
+  private stopDriving(error: unknown): void {
+    if (this.disposed) return
+    void this.letGo()
+    this.config.options.onLeaseLost?.(error)
+  }
+
+  private async letGo(): Promise<void> {
+    try {
+      await this.dispose()
+    } catch (error) {
+      this.config.options.onError?.(error, 'letting go of a lost lease')
+    }
   }
 
   private announceMove(): void {

@@ -13,13 +13,21 @@ import {
 import type { WakeSender } from './types.ts'
 import { wakeMessage } from './wake-message.ts'
 
-const OPEN: ReadonlySet<Wake['status']> = new Set<Wake['status']>(['pending', 'running', 'retryable_failed'])
 /** The longest pause is this many times the first. */
 const MAX_BACKOFF_FACTOR = 32
 
 /** The wake that is on its way, if any. */
 export function openWake(state: GraphState): Wake | undefined {
-  for (const wake of state.wakes.values()) if (OPEN.has(wake.status)) return wake
+  const { openWakeId } = state.live
+  return openWakeId === undefined ? undefined : state.wakes.get(openWakeId)
+}
+
+/** A scheduled wake whose time has come. */
+function dueWake(state: GraphState): Wake | undefined {
+  for (const wakeId of state.live.scheduledWakes.keys()) {
+    const wake = state.wakes.get(wakeId)
+    if (wake !== undefined && (wake.dueAt ?? 0) <= Date.now()) return wake
+  }
   return undefined
 }
 
@@ -30,8 +38,16 @@ export function openWake(state: GraphState): Wake | undefined {
  */
 function isWanted(state: GraphState | undefined, wake: Wake, attempts: number): boolean {
   if (state === undefined || state.closed) return false
-  if (state.wait?.until === 'all' && state.counts.pending > 0) return false
+  // A person, a time or a question to the model does not wait for the rest.
+  if (wake.dueAt !== undefined) return true
+  if (state.wait?.until === 'all' && state.counts.pending > 0 && !isHeld(state)) return false
   return attempts > 1 || state.seenChangeSeq < wake.snapshotVersion
+}
+
+function isHeld(state: GraphState): boolean {
+  for (const claimId of state.live.claims.keys())
+    if (state.claims.get(claimId)?.hold !== undefined) return true
+  return false
 }
 
 export interface WakeDeliveryDeps {
@@ -110,7 +126,9 @@ export class WakeDelivery {
   /** The open wake, or a new one for what the root has not seen. */
   private async claim(state: GraphState): Promise<Wake | undefined> {
     const open = openWake(state)
-    if (open !== undefined) return open
+    if (open !== undefined) return open.status === 'waiting_permission' ? undefined : open
+    const due = state.closed ? undefined : dueWake(state)
+    if (due !== undefined) return due
     if (state.closed || state.changeSeq <= state.seenChangeSeq) return undefined
     const { graphId, rootSessionId, store } = this.deps
     const wakeId = graphWakeId(graphId, state.changeSeq)
@@ -120,7 +138,7 @@ export class WakeDelivery {
       snapshotVersion: state.changeSeq,
       rootSessionId,
     })
-    return OPEN.has(wake.status) ? wake : undefined
+    return wake.status === 'pending' ? wake : undefined
   }
 
   private async deliver(): Promise<void> {
@@ -164,6 +182,7 @@ export class WakeDelivery {
         ...settle,
         status: exhausted ? 'exhausted' : 'retryable_failed',
         failureReason,
+        ...(exhausted ? {} : { retryAt: this.earliestAt }),
       })
       this.deps.onError(
         error,

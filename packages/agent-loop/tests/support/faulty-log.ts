@@ -26,6 +26,7 @@ export function faultyLog(inner: DurableLog = memoryLog()): FaultyLog {
     list: (options) => inner.list(options),
     saveSnapshot: (stream, seq, snapshot) => inner.saveSnapshot(stream, seq, snapshot),
     loadSnapshot: (stream) => inner.loadSnapshot(stream),
+    remove: (stream) => inner.remove(stream),
     subscribe: (prefix, listener) => inner.subscribe(prefix, listener),
     close: () => inner.close(),
   }
