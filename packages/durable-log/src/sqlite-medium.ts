@@ -24,6 +24,7 @@ import { type Announce, HeadWatch, type Placed } from './head-watch.ts'
 import { isBusy, isDamage } from './node-sqlite.ts'
 import { patiently } from './patience.ts'
 import { appendConflict, snapshotAhead, snapshotOlder } from './refusals.ts'
+import { rebuildIndex } from './sqlite-repair.ts'
 import { type FileIdentity, identityOf, unavailable } from './sqlite-schema.ts'
 import { type HeadRow, readHeadRows, removeStream } from './sqlite-removal.ts'
 import { prepareStatements, REMOVALS, type Statements } from './sqlite-statements.ts'
@@ -175,7 +176,7 @@ export class SqliteMedium {
     return this.queue.submit({
       stream,
       signal: undefined,
-      run: () => void (placed = removeStream(this.sql, stream)),
+      run: () => void (placed = removeStream(this.sql, stream, () => void rebuildIndex(this.database))),
       committed: () => {
         if (placed !== undefined) this.heads.placed(placed)
       },

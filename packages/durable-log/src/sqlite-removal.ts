@@ -1,8 +1,7 @@
 /**
  * What a removal writes into a SQLite file, inside a transaction that somebody else holds.
  *
- * Owns: the trace that a removal leaves for other processes, how long traces are kept, and the cure
- * of an index that no longer fits its table, without which rows could not be deleted.
+ * Owns: the trace that a removal leaves for other processes, and how long traces are kept.
  */
 import { entryChecksum, FORMAT } from './entry-format.ts'
 import type { Placed } from './head-watch.ts'
@@ -13,8 +12,11 @@ const REMOVAL_TYPE = 'log/removed'
 /** Traces that are kept. Watchers look several times a second, so they miss none of the newest. */
 const KEPT_TRACES = 1000
 
-/** @returns undefined when there was nothing to remove. */
-export function removeStream(sql: Statements, stream: string): Placed | undefined {
+/**
+ * @param repair rebuilds the index of entries: rows that it does not fit cannot be deleted.
+ * @returns undefined when there was nothing to remove.
+ */
+export function removeStream(sql: Statements, stream: string, repair: () => void): Placed | undefined {
   const hasEntries = typeof sql.head.get(stream)?.['seq'] === 'number'
   if (!hasEntries && sql.snapshot.get(stream) === undefined) return undefined
   // Before the rows go: its position must lie behind theirs, or theirs would be given anew.
@@ -23,7 +25,7 @@ export function removeStream(sql: Statements, stream: string): Placed | undefine
     sql.deleteEntries.run(stream)
   } catch (error) {
     if (!isDamage(error)) throw error
-    sql.reindex.run()
+    repair()
     sql.deleteEntries.run(stream)
   }
   sql.deleteSnapshot.run(stream)

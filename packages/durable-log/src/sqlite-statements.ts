@@ -23,8 +23,6 @@ export interface Statements {
   /** `(stream)`. */
   readonly deleteEntries: StatementSync
   readonly deleteSnapshot: StatementSync
-  /** Builds the index of entries anew from their table. */
-  readonly reindex: StatementSync
   /** `(stream, upToSeq)`. */
   readonly deleteEntriesUpTo: StatementSync
   /** `(name) → { stream, seq }` of the first stream not before `name`; nulls when there is none. */
@@ -60,7 +58,6 @@ export function prepareStatements(database: DatabaseSync): Statements {
                       WHERE stream = ? AND seq >= ? ORDER BY seq LIMIT ?`),
     deleteEntries: prepare('DELETE FROM entries WHERE stream = ?'),
     deleteSnapshot: prepare('DELETE FROM snapshots WHERE stream = ?'),
-    reindex: prepare('REINDEX entries_by_stream'),
     deleteEntriesUpTo: prepare('DELETE FROM entries WHERE stream = ? AND seq <= ?'),
     streamFrom: firstStream('>='),
     streamAfter: firstStream('>'),
