@@ -22,7 +22,7 @@ export interface ActivationDeps {
   /** Called when the root may expect a wake that it did not, or no longer the one that it did. */
   readonly onMoved: () => void
   /** Called when a commit was refused because another holder of the lease commits now. */
-  readonly onLeaseLost: (error: unknown) => void
+  readonly onLeaseLost: () => void
 }
 
 /** What the executor needs to know, or `undefined` when work or operator are gone from the state. */

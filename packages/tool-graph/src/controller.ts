@@ -56,6 +56,8 @@ class Controller implements DrivingAgentGraphController {
   async update(call: GraphCall, input: UpdateInput): Promise<UpdateAnswer> {
     this.assertRoot(call)
     const { update, created, state } = await commitUpdate(this.graphs, call, input)
+    // What an idle session may wait for depends on whether its graph is driven here.
+    await this.drivers.whenDecided()
     const works = update.addWork.flatMap((work) => state.works.get(work.workId) ?? [])
     const touched = [...(update.stop ?? []), ...(update.retry ?? [])].flatMap((item) => {
       const id = 'targetId' in item ? item.targetId : item.workId

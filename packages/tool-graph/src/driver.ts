@@ -150,7 +150,7 @@ export class GraphDriver {
         // Decided on an older state: the next look decides anew.
         if (error instanceof GraphControlError && error.code === 'schedule-revision-conflict')
           return this.kick()
-        if (isLeaseLost(error)) return this.deps.onLeaseLost(error)
+        if (isLeaseLost(error)) return this.deps.onLeaseLost()
         this.report(error, `${action.kind} in ${this.graphId}`)
         this.lookLater()
       })

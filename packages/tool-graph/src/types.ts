@@ -241,17 +241,31 @@ export interface ControllerOptions {
   /** First pause after a wake that could not be delivered, milliseconds; it doubles. Default 2,000. */
   readonly wakeBackoffMs?: number
   readonly onError?: (error: unknown, doing: string) => void
-  /** Told once when the lease is gone: nothing of this root is driven here any more. */
-  readonly onLeaseLost?: (error: unknown) => void
+}
+
+/** A lease of a root session that this process holds. */
+export interface RootLease extends GraphLease {
+  /** The store refused a commit for it: another holder commits now. */
+  markLost(): void
+  /** Resolves when it is held no more, or when the signal fires. */
+  whenLost(signal: AbortSignal): Promise<void>
+  /** Gives it back. Idempotent; nothing happens to a lost one. */
+  release(): Promise<void>
+}
+
+/** Where the lease of one root session comes from. */
+export interface LeaseSource {
+  /** The lease, or `undefined` while another process holds it. */
+  acquire(): Promise<RootLease | undefined>
+  /** Resolves when it may be had, or when the signal fires. */
+  whenFree(signal: AbortSignal): Promise<void>
 }
 
 export interface ControllerConfig {
   readonly store: GraphControl
   readonly rootSessionId: string
-  /** Who drives: commits of the drivers are refused once it is lost. Without one they are not fenced. */
-  readonly lease?: GraphLease
-  /** False: the tools answer and nothing is driven here, because another process has the lease. */
-  readonly drives?: boolean
+  /** Where several processes may have the same root: graphs are driven only under a lease of it. */
+  readonly leases?: LeaseSource
   /** Accepted for compatibility: every id is derived from what it names. */
   readonly newId?: () => string
   readonly observeGraph?: (state: GraphState) => void
