@@ -3,7 +3,6 @@
  * the work by now, and the two must not both act on the world.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import type {} from '@deepseek-ai/dsh-tools'
 
 export interface LeaseGuardDeps {
   /** The root of an operator's session, if the session is one. */

@@ -8,11 +8,14 @@
  */
 import type { GraphControl, GraphState } from 'dsh-graph-control'
 import { GraphDriver } from './driver.ts'
+import { pause } from './pause.ts'
 import type { ControllerConfig, LeaseSource, RootLease } from './types.ts'
 import { openWake } from './wake-delivery.ts'
 
 const DEFAULT_ACTIVATION_ATTEMPTS = 3
 const DEFAULT_RETRY_BACKOFF_MS = 1_000
+/** Before the lease is asked for again after a failure. */
+const RETRY_MS = 1_000
 
 export class RootDrivers {
   private readonly config: ControllerConfig
@@ -101,7 +104,9 @@ export class RootDrivers {
         else await this.driveUnder(lease, signal)
       } catch (error) {
         decide()
-        if (!signal.aborted) this.report(error, 'holding the lease')
+        if (signal.aborted) return
+        this.report(error, 'holding the lease')
+        await pause(RETRY_MS, signal)
       }
     }
     decide()

@@ -10,6 +10,7 @@ import {
   type GraphState,
   type Wake,
 } from 'dsh-graph-control'
+import { pause } from './pause.ts'
 import type { WakeSender } from './types.ts'
 import { wakeMessage } from './wake-message.ts'
 
@@ -64,19 +65,6 @@ export interface WakeDeliveryDeps {
   readonly onSettled: () => void
 }
 
-/** Resolves after the delay, or at once when the signal fires. */
-function moment(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, delayMs)
-    signal.addEventListener('abort', end, { once: true })
-  })
-}
-
 export class WakeDelivery {
   private readonly deps: WakeDeliveryDeps
   private readonly abort = new AbortController()
@@ -113,7 +101,7 @@ export class WakeDelivery {
   private async run(delayMs: number): Promise<void> {
     const { signal } = this.abort
     try {
-      await moment(delayMs, signal)
+      await pause(delayMs, signal)
       if (!signal.aborted) await this.deliver()
     } catch (error) {
       if (!signal.aborted) this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
