@@ -60,6 +60,30 @@ export class GraphLedgers {
     if (this.ledgers.get(graphId) === ledger) this.ledgers.delete(graphId)
   }
 
+  /**
+   * Tells of what other processes commit to graphs that are in memory here, as soon as the log does.
+   *
+   * @returns the undo.
+   */
+  watch(): () => void {
+    return this.log.subscribe(GRAPH_PREFIX, ({ stream, seq }) => {
+      const ledger = this.ledgers.get(stream.slice(GRAPH_PREFIX.length))
+      // What is committed here is announced by its own commit.
+      if (ledger === undefined || !ledger.isIdle || seq <= ledger.latest.seq) return
+      void this.follow(ledger)
+    })
+  }
+
+  private async follow(ledger: GraphLedger): Promise<void> {
+    const { seq } = ledger.latest
+    try {
+      const state = await ledger.read()
+      if (state.seq > seq && ledger.isIdle) this.events.announce(state)
+    } catch (error) {
+      this.events.report(error)
+    }
+  }
+
   /** How many graphs are in memory. */
   get size(): number {
     return this.ledgers.size

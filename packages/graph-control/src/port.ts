@@ -118,7 +118,10 @@ export interface GraphControl
    * a later holder committed to the graph.
    */
   leased(lease: GraphLease): LeasedGraphControl
-  /** Called after each commit of this process, with the state it led to. Returns the undo. */
+  /**
+   * Called after each commit, with the state it led to; commits of other processes to graphs that were
+   * read here may come together. Returns the undo.
+   */
   onCommitted(listener: (state: GraphState) => void): () => void
   /** Refuses new operations with `closed`; resolves when the commits under way are done. */
   close(): Promise<void>

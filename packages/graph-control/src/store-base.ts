@@ -28,6 +28,8 @@ export interface StoreParts {
   /** Closes what was opened for this store alone. */
   readonly release: () => Promise<void>
   closed: boolean
+  /** Ends the watching of the log for the listeners. */
+  unwatch: () => void
 }
 
 export class StoreBase {

@@ -80,6 +80,7 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
       registered: new GraphList(log),
       results: new ResultTexts(log),
       closed: false,
+      unwatch: () => undefined,
     }
     return new GraphControlStore(parts, undefined)
   }
@@ -227,14 +228,21 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
   onCommitted(listener: (state: GraphState) => void): () => void {
     // Its own key, so that one function registered twice is two registrations.
     const registered = (state: GraphState): void => listener(state)
-    this.parts.listeners.add(registered)
-    return () => void this.parts.listeners.delete(registered)
+    const { listeners } = this.parts
+    // Watching the log costs something, so it lasts while somebody listens.
+    if (listeners.size === 0) this.parts.unwatch = this.parts.ledgers.watch()
+    listeners.add(registered)
+    return () => {
+      if (!listeners.delete(registered) || listeners.size > 0) return
+      this.parts.unwatch()
+    }
   }
 
   /** Also closes every view of it under a lease. The log stays open. */
   async close(): Promise<void> {
     if (this.lease !== undefined) return
     this.parts.closed = true
+    this.parts.unwatch()
     await this.parts.ledgers.settled()
     this.parts.listeners.clear()
     await this.parts.release()

@@ -95,6 +95,17 @@ describe('a root that two processes have', () => {
     expect(second.warnings).toEqual([])
   })
 
+  it('is driven by its holder also for what the other process decides', async () => {
+    const path = join(await temporaryFolder(), 'log.sqlite')
+    const first = await processOn(path)
+    await first.controller.update(call(1), addWork('a'))
+    await until(() => first.executor.started.length === 1, 'the work to be started')
+    const second = await processOn(path)
+    await second.controller.update(call(2), addWork('b'))
+    await until(() => first.executor.started.includes('b#1'), 'the other work to be started')
+    expect(second.executor.started).toEqual([])
+  })
+
   it('refuses what a holder commits that lost its lease, and lets go of its work', async () => {
     const path = join(await temporaryFolder(), 'log.sqlite')
     const first = await processOn(path)
