@@ -20,8 +20,10 @@ import {
 import { catalogOf, type Config } from './config.ts'
 import { textOfError } from './errors.ts'
 import { announceGraphChange } from './events.ts'
+import { CodeGraphs, type CodeGraphRegistry } from './code-graphs.ts'
 import { createExecutor } from './executor.ts'
 import { guardOperators } from './lease-guard.ts'
+import { createOperatorExecutor } from './operator-executor.ts'
 import { OperatorSessions } from './operator-sessions.ts'
 import { RootLeases } from './root-leases.ts'
 import { createWakeSender } from './root-wakes.ts'
@@ -39,6 +41,7 @@ export class Roots implements AgentGraphControllers {
   private readonly loop: AgentLoopHost
   private readonly log: ReturnType<Context['logger']>
   private readonly operators: OperatorSessions
+  private readonly graphs: CodeGraphs
   /** Without a durable log of several processes there is nobody to share a root with. */
   private readonly leases: RootLeases | undefined
   private readonly served = new Map<string, ServedRoot>()
@@ -52,6 +55,11 @@ export class Roots implements AgentGraphControllers {
     this.log = ctx.logger('dsh-graph-host')
     this.operators = new OperatorSessions({ ctx, config, store })
     const log = ctx.get('durableLog') as DurableLog | undefined
+    this.graphs = new CodeGraphs({
+      registry: () => ctx.get('graphTools') as CodeGraphRegistry | undefined,
+      log,
+      timeoutMs: config.operatorTimeoutMs,
+    })
     const warn = (text: string): void => void this.log.warn('%s', text)
     this.leases = log === undefined ? undefined : new RootLeases({ log, ttlMs: config.leaseMs, warn })
   }
@@ -99,7 +107,8 @@ export class Roots implements AgentGraphControllers {
   }
 
   private makeController(rootSessionId: string): DrivingAgentGraphController {
-    const { config, ctx, leases, log, loop, operators, store } = this
+    const { config, ctx, graphs, leases, log, loop, operators, store } = this
+    const sessions = createExecutor({ loop, operators, timeoutMs: config.operatorTimeoutMs })
     return createAgentGraphController({
       store,
       rootSessionId,
@@ -107,11 +116,12 @@ export class Roots implements AgentGraphControllers {
       observeGraph: ({ graphId, seq, revision }) =>
         announceGraphChange(ctx, { graphId, rootSessionId, seq, revision }),
       options: {
-        executor: createExecutor({ loop, operators, timeoutMs: config.operatorTimeoutMs }),
+        executor: createOperatorExecutor({ store, sessions, graphs }),
         wakes: createWakeSender({ ctx, loop, rootSessionId }),
         maxNewActivations: config.maxNewActivations,
         wakeDelayMs: config.wakeDelayMs,
-        catalog: () => catalogOf(config),
+        catalog: () => ({ ...catalogOf(config), graphs: graphs.catalog() }),
+        checkArgs: (name, args) => graphs.check(name, args),
         onError: (error, doing) => void log.warn('%s', `${doing}: ${textOfError(error)}`),
       },
     })

@@ -36,5 +36,6 @@ export function modelCost(): Readonly<Record<string, number>> {
 }
 
 if (import.meta.main) {
-  for (const [what, tokens] of Object.entries(modelCost())) console.log(`${String(tokens).padStart(6)}  ${what}`)
+  for (const [what, tokens] of Object.entries(modelCost()))
+    console.log(`${String(tokens).padStart(6)}  ${what}`)
 }

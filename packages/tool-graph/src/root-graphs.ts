@@ -3,7 +3,7 @@
  */
 import type { GraphControl, GraphEpoch, GraphState } from 'dsh-graph-control'
 import { AgentGraphError } from './errors.ts'
-import type { ControllerConfig, OperatorCatalog } from './types.ts'
+import type { AddWorkInput, ControllerConfig, OperatorCatalog } from './types.ts'
 
 export class RootGraphs {
   readonly rootSessionId: string
@@ -18,6 +18,17 @@ export class RootGraphs {
 
   catalog(): OperatorCatalog | undefined {
     return this.config.options.catalog?.()
+  }
+
+  /** Why the code graphs that an update asks for would refuse their arguments. */
+  argumentProblems(works: readonly AddWorkInput[]): readonly string[] {
+    const { checkArgs } = this.config.options
+    if (checkArgs === undefined) return []
+    return works.flatMap(({ graphName, args }, index) =>
+      graphName === undefined
+        ? []
+        : checkArgs(graphName, args).map((problem) => `addWork[${index}].args: ${problem}`),
+    )
   }
 
   currentEpoch(): Promise<GraphEpoch | undefined> {

@@ -230,6 +230,8 @@ export interface ControllerOptions {
   readonly maxNewActivations?: number
   /** Default: every agent id is accepted. */
   readonly catalog?: () => OperatorCatalog
+  /** Why a code graph would refuse these arguments; empty when it would not. Asked before a commit. */
+  readonly checkArgs?: (graphName: string, args: JsonValue | undefined) => readonly string[]
   /** Default: the instruction, then the inputs as delimited data. */
   readonly renderPrompt?: (work: Work, handoffs: readonly Handoff[]) => string
   /** Attempts of an activation whose run was lost, default 3; and of a wake, default 5. */

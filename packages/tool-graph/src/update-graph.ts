@@ -31,7 +31,11 @@ export async function commitUpdate(
   const asked = compileAgentGraphScheduleUpdate(graphId, call, input)
   const replayed = await replayOf(graphs, asked)
   if (replayed !== undefined && state !== undefined) return { update: replayed, created: false, state }
-  refuse([...catalogProblems(input, graphs.catalog()), ...referenceProblems(input, state)])
+  refuse([
+    ...catalogProblems(input, graphs.catalog()),
+    ...graphs.argumentProblems(input.addWork ?? []),
+    ...referenceProblems(input, state),
+  ])
   await requireSelectedResults(graphs, input)
   const request = resolved(asked, state)
   // The last step before the commit, so that what is refused opens no epoch.
