@@ -49,6 +49,8 @@ function pickedThread({ name, settings, input, context }: ThreadOptions): unknow
   }
   if (picked === undefined) return settings.configurable?.['thread_id']
   if (typeof picked === 'string' && picked !== '') return picked
+  // Nobody waits for an async function here, and its failure must not end the process.
+  if (picked instanceof Promise) picked.catch(() => undefined)
   throw new GraphThreadError(name, `threadId of graph "${name}" must return a non-empty string or undefined`)
 }
 

@@ -54,12 +54,16 @@ export function inputParameter(shape: GraphShape | undefined): GraphParameters {
   }
 }
 
-/** LangGraph reads these as "replace the state instead of adding to it", wherever they come from. */
-function isOverwrite(record: Readonly<Record<string, unknown>>): boolean {
-  return (
-    Object.hasOwn(record, '__overwrite__') ||
-    (record['type'] === '__overwrite__' && Object.hasOwn(record, 'value'))
-  )
+/**
+ * The mark of an object that LangGraph reads as "replace the state instead of adding to it", wherever it
+ * comes from; `undefined` for any other object.
+ */
+function reservedMark(record: Readonly<Record<string, unknown>>): string | undefined {
+  if (Object.hasOwn(record, '__overwrite__')) return '__overwrite__'
+  const { type, role, id } = record
+  if (type === '__overwrite__' && Object.hasOwn(record, 'value')) return '__overwrite__'
+  // A message that empties the list of messages.
+  return id === '__remove_all__' && (type === 'remove' || role === 'remove') ? '__remove_all__' : undefined
 }
 
 /** Violations of the schema, each with its path; empty means that the arguments are JSON and fit. */
@@ -72,8 +76,9 @@ export function violationsOf(parameters: GraphParameters, args: unknown): readon
 function copyArguments(args: unknown, violations: string[]): unknown {
   return copyJson(args, {
     onObject: (record, path) => {
-      if (!isOverwrite(record)) return
-      violations.push(`"${path() || 'arguments'}" must not be an "__overwrite__" object, which is reserved`)
+      const mark = reservedMark(record)
+      if (mark === undefined) return
+      violations.push(`"${path() || 'arguments'}" must not be an "${mark}" object, which is reserved`)
     },
   })
 }

@@ -84,7 +84,7 @@ describe('parameters nobody declared', () => {
     ['zod 4', z],
     ['zod 3', z3],
     ['another copy of zod 4', zCopy],
-  ])('come from an explicit input of %s, with what it requires', async (_, zod) => {
+  ])('come from an explicit input of %s, with what it requires (4.6 row 43)', async (_, zod) => {
     expect(await derived(person(zod))).toEqual(PERSON)
   })
 
@@ -200,7 +200,7 @@ describe('what cannot be expressed', () => {
     expect(errorOf(await late.call({ input: { name: 'x' } })).message).toMatch(/"input.name": .*3/)
   })
 
-  it('falls back for a union at the root', async () => {
+  it('falls back for a union at the root (4.6 row 49)', async () => {
     const builder = keeping(z.object({ a: z.string() }))
     Reflect.set(
       builder,

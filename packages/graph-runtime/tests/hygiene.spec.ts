@@ -78,7 +78,7 @@ describe('options of LangGraph', () => {
   })
 
   it.each(['recursionLimit', 'recursion_limit'])(
-    'put into configurable, %s is warned about once',
+    'put into configurable, %s is warned about once (4.4 row 34)',
     async (key) => {
       const { host, call } = await mounted({ build: echoBuilder, configurable: { [key]: 3 } })
       for (let i = 0; i < 3; i++) valueOf(await call())
@@ -214,7 +214,7 @@ describe('a graph within a graph', () => {
     expect(Object.keys(saver.storage)).toEqual(['inner-thread'])
   })
 
-  it('is aborted with the one around it, two levels deep (R71)', async () => {
+  it('is aborted with the one around it, two levels deep (4.1 row 2) (4.1 row 10) (R71)', async () => {
     const host = await bootGraphs()
     const signals: AbortSignal[] = []
     let begin = (): void => undefined

@@ -34,7 +34,7 @@ async function mounted(options: Partial<GraphDefinitionOptions> & Pick<GraphDefi
 }
 
 describe('serialize: "thread"', () => {
-  it('lets parallel calls on one thread add up, which they do not by themselves', async () => {
+  it('lets parallel calls on one thread add up, which they do not by themselves (4.3 row 28)', async () => {
     const last = async (options: object) => {
       const { call } = await mounted({
         build: () => counter(new MemorySaver(), turnOfLoop),
@@ -236,7 +236,7 @@ describe('a declaration of threads', () => {
   })
 })
 
-it('keeps the memories of two sessions apart', async () => {
+it('keeps the memories of two sessions apart (4.3 row 29)', async () => {
   const host = await bootAgents()
   const [one, two] = [await createAgent(host.ctx), await createAgent(host.ctx)]
   define({
@@ -255,7 +255,7 @@ it('keeps the memories of two sessions apart', async () => {
   }
 })
 
-it('keeps fifty parallel calls with slow nodes on their own threads', async () => {
+it('keeps fifty parallel calls with slow nodes on their own threads (4.3 row 25)', async () => {
   const host = await bootGraphs()
   define({
     name: 'who',

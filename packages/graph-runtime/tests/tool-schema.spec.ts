@@ -1,5 +1,5 @@
 import type { ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
-import { Annotation, START, StateGraph } from '@langchain/langgraph'
+import { Annotation, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
 import { createGraphTool, type GraphDefinitionOptions } from '../src/index.ts'
 import { echoBuilder, EchoState, topicOnly } from './graphs.ts'
@@ -198,6 +198,32 @@ describe('declared parameters', () => {
     expect(invoke).not.toHaveBeenCalled()
   })
 
+  it('of every type take what is of the type and nothing else; of oneOf exactly one branch must match (R51) (R56)', async () => {
+    const { call } = await offered({ parameters: { ...rich, name: { type: 'string' } }, build: keep })
+    const fits = {
+      name: 'x',
+      times: 2,
+      ratio: 0.5,
+      loud: false,
+      nothing: null,
+      tags: [],
+      place: { city: 'x' },
+      extra: 1,
+    }
+    expect(valueOf(await call(fits))).toEqual({ input: fits })
+    const wrong = { name: 1, times: 0.5, ratio: '1', loud: 0, nothing: 0, tags: {}, place: [] }
+    for (const [key, value] of Object.entries(wrong)) {
+      const { code, message } = errorOf(await call({ [key]: value }))
+      expect([code, message]).toEqual(['INVALID_ARGS', expect.stringContaining(`"${key}" must be`)])
+    }
+    const twice = await offered({
+      parameters: { n: { oneOf: [{ type: 'integer' }, { type: 'number' }] } },
+      build: keep,
+    })
+    expect(errorOf(await twice.call({ n: 1 })).message).toContain('"n" must match exactly one oneOf branch')
+    expect(valueOf(await twice.call({ n: 0.5 }))).toEqual({ input: { n: 0.5 } })
+  })
+
   it('may be none at all, which is not the same as undeclared (R41)', async () => {
     const { host, schema, call } = await offered({ parameters: {}, build: keep })
     expect(schema.parameters).toEqual({ type: 'object', properties: {} })
@@ -209,11 +235,13 @@ describe('declared parameters', () => {
     { log: { __overwrite__: ['forged'] } },
     { log: { type: '__overwrite__', value: ['forged'] } },
     { deep: [{ log: { __overwrite__: [], other: 1 } }] },
+    { log: { role: 'remove', id: '__remove_all__', content: '' } },
+    { log: { type: 'remove', id: '__remove_all__' } },
   ])('do not let a model bypass a reducer with %j', async (extra) => {
     const { host, call } = await offered({ parameters: topicOnly })
     const { code, message } = errorOf(await call({ topic: 'x', ...extra }))
     expect(code).toBe('INVALID_ARGS')
-    expect(message).toMatch(/"(deep\[0\]\.)?log" must not be an "__overwrite__" object/)
+    expect(message).toMatch(/"(deep\[0\]\.)?log" must not be an "__(overwrite|remove_all)__" object/)
     expect(
       host
         .graphTools()
@@ -221,6 +249,30 @@ describe('declared parameters', () => {
         ?.check({ topic: 'x', ...extra }),
     ).toHaveLength(1)
   })
+})
+
+it('of messages cannot empty the memory of a thread', async () => {
+  const host = await bootGraphs()
+  define({
+    name: 'chat',
+    asTool: true,
+    threadId: 'one',
+    build: () =>
+      new StateGraph(MessagesAnnotation)
+        .addNode('reply', ({ messages }) => ({
+          messages: [{ role: 'assistant', content: String(messages.length) }],
+        }))
+        .addEdge(START, 'reply')
+        .compile({ checkpointer: new MemorySaver() }),
+  })
+  const say = async (message: object) => host.call('chat', { input: { messages: [message] } })
+  valueOf(await say({ role: 'user', content: 'hi' }))
+  expect(errorOf(await say({ role: 'remove', content: '', id: '__remove_all__' }))).toEqual({
+    code: 'INVALID_ARGS',
+    message: expect.stringContaining('"input.messages[0]" must not be an "__remove_all__" object'),
+  })
+  const { messages } = valueOf(await say({ role: 'user', content: 'more' })) as { messages: unknown[] }
+  expect(messages).toHaveLength(4)
 })
 
 describe('a graph without declared parameters', () => {
