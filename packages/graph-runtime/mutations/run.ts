@@ -63,7 +63,9 @@ function copyPackage(): string {
   symlinkSync(join(root, 'tests/support'), join(copy, 'tests/support'))
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   symlinkSync(join(own, 'node_modules'), join(copy, PLACE, 'node_modules'))
-  const config = { test: { include: [`${PLACE}/tests/**/*.spec.ts`], testTimeout: 10_000 } }
+  const config = {
+    test: { include: [`${PLACE}/tests/**/*.spec.ts`], testTimeout: 10_000, hookTimeout: 3000 },
+  }
   writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
   writeFileSync(join(copy, 'vitest.config.ts'), `export default ${JSON.stringify(config)}\n`)
   return copy

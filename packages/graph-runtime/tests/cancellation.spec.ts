@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { StateGraph, StateSchema } from '@langchain/langgraph'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   createGraphDefinition,
   createGraphTool,
@@ -165,6 +165,28 @@ describe('timeoutMs', () => {
     const call = entry.run({ input: 1 }, { signal: controller.signal })
     await begun
     controller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+  })
+
+  it('is not blamed when it runs out while an aborted graph comes to its end (R48) (R71)', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let end = (): void => undefined
+    const { entry } = await mounted({
+      timeoutMs: 1000,
+      build: () => ({
+        invoke: (_input, config) =>
+          new Promise((_, reject) => {
+            const { signal } = config as { signal: AbortSignal }
+            end = () => reject(signal.reason as Error)
+          }),
+      }),
+    })
+    const controller = new AbortController()
+    const call = entry.run({ input: 1 }, { signal: controller.signal })
+    controller.abort(new Error('enough'))
+    vi.advanceTimersByTime(5000)
+    end()
     await expect(call).rejects.toThrow('enough')
   })
 

@@ -150,7 +150,7 @@ describe('a declaration', () => {
       throw unprintable as unknown as Error
     }
     define({ name: 'throws', build })
-    const thenable = Object.defineProperty({}, 'then', { get: build })
+    const thenable = new Proxy({}, { get: build })
     define({ name: 'thenable', build: () => thenable as never })
     define({ ...valid, name: 'last' })
     expect(

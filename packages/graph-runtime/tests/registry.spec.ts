@@ -181,12 +181,13 @@ describe('unregister', () => {
     const host = await bootGraphs()
     const graphs = host.graphTools()
     const entry = graphs.mount(tool('echo'), host.ctx)
+    const other = graphs.mount(tool('other', { asTool: false }), host.ctx)
     expect([graphs.unregister('echo'), graphs.unregister('echo'), graphs.unregister(entry)]).toEqual([
       true,
       false,
       false,
     ])
-    expect(graphs.get('echo')).toBeUndefined()
+    expect(graphs.list()).toEqual([other])
     expect(valueOf(await host.call('echo', { topic: 'x' }))).toMatchObject({ topic: 'x' })
     await entry.dispose()
     expect(host.toolNames()).toEqual([])

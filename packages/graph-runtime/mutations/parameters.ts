@@ -1,0 +1,178 @@
+/** Faults of parameters and of what holds them against arguments: R40 to R45, R51 to R61. */
+import type { Mutation } from './mutation.ts'
+
+export const mutations: readonly Mutation[] = [
+  {
+    requirement: 'R40',
+    file: 'parameters.ts',
+    search: 'toInput: (args) => args }',
+    replace: "toInput: (args) => args['name'] }",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R41',
+    file: 'settings.ts',
+    search: "if (given === undefined || given === 'auto')",
+    replace: "if (given === undefined || given === 'auto' || Object.keys(given).length === 0)",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R42',
+    file: 'parameters.ts',
+    search: "toInput: (args) => args['input'],",
+    replace: 'toInput: (args) => args,',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R42',
+    file: 'parameters.ts',
+    search: "{ type: 'json', required: true, description }",
+    replace: "{ type: 'json', description }",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R43',
+    file: 'describe.ts',
+    search: 'Expected state keys: ${listedKeys(shape)}.',
+    replace: 'Expected keys: ${listedKeys(shape)}.',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R43',
+    file: 'describe.ts',
+    search: "new Set(['BinaryOperatorAggregate', ",
+    replace: 'new Set([',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R44',
+    file: 'mount-remarks.ts',
+    search: 'return asTool && !settings.chosen ?',
+    replace: 'return asTool && settings.chosen ?',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R45',
+    file: 'mount-remarks.ts',
+    search: 'return asTool && !settings.chosen ?',
+    replace: 'return !settings.chosen ?',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R51',
+    file: 'parameters.ts',
+    search: "    if (node.type === 'object') node.properties ??= {}\n",
+    replace:
+      "    if (node.type === 'object') node.properties ??= {}\n    if (node.type === 'integer') node.type = 'number'\n",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R51',
+    file: 'parameters.ts',
+    search: "    if (node.type === 'object') node.properties ??= {}\n",
+    replace:
+      "    if (node.type === 'object') node.properties ??= {}\n    if (node.oneOf) delete node.oneOf\n",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R52',
+    file: 'parameters.ts',
+    search: "    if (node.type === 'object') node.properties ??= {}\n",
+    replace: "    if (node.type === 'object') node.properties ??= {}\n    delete node.examples\n",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R53',
+    file: 'settings.ts',
+    search: 'problems.push(`parameters: ${messageOf(error)}`)',
+    replace: '',
+    spec: 'definition.spec.ts',
+  },
+  {
+    requirement: 'R54',
+    file: 'parameters.ts',
+    search: "    if (node.type === 'object') node.properties ??= {}\n",
+    replace:
+      "    if (node.type === 'object') node.properties ??= {}\n    if (node.properties) node.required = Object.keys(node.properties)\n",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R55',
+    file: 'parameters.ts',
+    search: 'if (violations.length > 0) throw new ToolArgsError(violations)',
+    replace: 'if (violations.length > 9) throw new ToolArgsError(violations)',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R55',
+    file: 'input-check.ts',
+    search: 'found.push(violationsAt(inside(name), field, Reflect.get(input, name)))',
+    replace: 'found.push([])',
+    spec: 'derived-parameters.spec.ts',
+  },
+  {
+    requirement: 'R56',
+    file: 'parameters.ts',
+    search: 'if (violations.length > 0) throw new ToolArgsError(violations)',
+    replace: "if (violations.some((text) => text.includes('missing'))) throw new ToolArgsError(violations)",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R57',
+    file: 'parameters.ts',
+    search: 'if (violations.length > 0) throw new ToolArgsError(violations)',
+    replace:
+      "const rest = violations.filter((text) => !text.includes('missing')); if (rest.length > 0) throw new ToolArgsError(rest)",
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R58',
+    file: 'parameters.ts',
+    search: 'throw new ToolArgsError(violations)',
+    replace: 'throw new ToolArgsError(violations.slice(0, 1))',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R58',
+    file: 'callable.ts',
+    search: 'throw new ToolArgsError([...found])',
+    replace: 'throw new ToolArgsError(found.slice(0, 1))',
+    spec: 'derived-parameters.spec.ts',
+  },
+  {
+    requirement: 'R59',
+    file: 'settings.ts',
+    search: 'problems.push(`parameters: ${messageOf(error)}`)',
+    replace: '',
+    spec: 'definition.spec.ts',
+  },
+  {
+    requirement: 'R59',
+    file: 'mounts.ts',
+    search: 'if (record.problem !== undefined) throw record.problem',
+    replace: '',
+    spec: 'registry.spec.ts',
+  },
+  {
+    requirement: 'R60',
+    file: 'parameters.ts',
+    search: 'if (applyDefaults) fillDefaults(parameters.schema, copy)',
+    replace: 'if (applyDefaults !== undefined) fillDefaults(parameters.schema, copy)',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R61',
+    file: 'parameters.ts',
+    search: 'schema: withProperties(parameterSchemaSpecToJsonSchema(spec))',
+    replace:
+      'schema: { ...withProperties(parameterSchemaSpecToJsonSchema(spec)), additionalProperties: false }',
+    spec: 'tool-schema.spec.ts',
+  },
+  {
+    requirement: 'R61',
+    file: 'parameters.ts',
+    search: 'toInput: (args) => args }',
+    replace: "toInput: (args) => (delete args['more'], args) }",
+    spec: 'tool-schema.spec.ts',
+  },
+]
