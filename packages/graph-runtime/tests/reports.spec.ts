@@ -105,7 +105,6 @@ describe('abort, timeout, listeners', () => {
   })
 
   it('are not hidden by a higher limit of listeners, with twelve nodes at a time either (4.1 row 11)', async () => {
-    const limit = EventEmitter.defaultMaxListeners
     const State = Annotation.Root({
       input: Annotation<unknown>,
       log: Annotation<number[]>({ reducer: (left, right) => [...left, ...right], default: () => [] }),
@@ -118,7 +117,8 @@ describe('abort, timeout, listeners', () => {
     }
     const { call } = await mounted(build)
     expect((valueOf(await call()) as { log: number[] }).log).toHaveLength(12)
-    expect(EventEmitter.defaultMaxListeners).toBe(limit)
+    // Node’s own.
+    expect(EventEmitter.defaultMaxListeners).toBe(10)
   })
 })
 
