@@ -89,8 +89,8 @@ export const mutations: readonly Mutation[] = [
   {
     requirement: 'R48',
     file: 'call-scope.ts',
-    search: 'if (this.expired === undefined || this.expired === error) return error',
-    replace: 'if (this.expired !== undefined) return error',
+    search: 'return new GraphTimeoutError(this.graph, this.expired.timeoutMs, { cause: error })',
+    replace: 'return error',
     spec: 'cancellation.spec.ts',
   },
   {
@@ -134,6 +134,13 @@ export const mutations: readonly Mutation[] = [
     file: 'call-scope.ts',
     search: 'if (this.caller?.aborted === true) this.forward()',
     replace: 'if (this.caller?.aborted === true) void 0',
+    spec: 'cancellation.spec.ts',
+  },
+  {
+    requirement: 'R71',
+    file: 'call-scope.ts',
+    search: 'if (this.expired === undefined) return this.signal.reason',
+    replace: 'if (this.expired === undefined) return error',
     spec: 'cancellation.spec.ts',
   },
   {

@@ -23,7 +23,7 @@ function waiting() {
       signal.addEventListener('abort', () => reject(signal.reason))
       begin(signal)
     })
-  return { begun, build: () => endingWith(node) }
+  return { begun, node, build: () => endingWith(node) }
 }
 
 async function mounted(options: Partial<GraphDefinitionOptions> & Pick<GraphDefinitionOptions, 'build'>) {
@@ -56,6 +56,29 @@ describe('the caller’s abort', () => {
     const { signal: unused } = new AbortController()
     expect(await calm.entry.run({ input: 1 }, { signal: unused })).toMatchObject({ out: 1 })
   })
+
+  it.each([['a text'], [7], [null], [{ code: 'ENOUGH' }], [new RangeError('enough')]])(
+    'is what the call fails with, be it %j, and whatever the graph makes of it (R71)',
+    async (reason) => {
+      const [own, custom] = [waiting(), waiting()]
+      const translating: GraphInvocable = {
+        invoke: (input, config) =>
+          custom.node(input, Reflect.get(config ?? {}, 'signal') as AbortSignal).catch(() => {
+            throw new Error('socket closed')
+          }),
+      }
+      for (const { begun, build } of [own, { begun: custom.begun, build: () => translating }]) {
+        const { entry } = await mounted({ build })
+        const controller = new AbortController()
+        const failure = entry
+          .run({ input: 1 }, { signal: controller.signal })
+          .catch((thrown: unknown) => [thrown])
+        await begun
+        controller.abort(reason)
+        expect(((await failure) as unknown[])[0] === reason).toBe(true)
+      }
+    },
+  )
 
   it('that came before the call keeps every node from running (R71)', async () => {
     const node = vi.fn(() => 1)
@@ -175,11 +198,7 @@ describe('timeoutMs', () => {
     const { entry } = await mounted({
       timeoutMs: 1000,
       build: () => ({
-        invoke: (_input, config) =>
-          new Promise((_, reject) => {
-            const { signal } = config as { signal: AbortSignal }
-            end = () => reject(signal.reason as Error)
-          }),
+        invoke: () => new Promise((_, reject) => (end = () => reject(new Error('socket closed')))),
       }),
     })
     const controller = new AbortController()
