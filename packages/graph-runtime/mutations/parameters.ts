@@ -163,9 +163,9 @@ export const mutations: readonly Mutation[] = [
   {
     requirement: 'R61',
     file: 'parameters.ts',
-    search: 'schema: withProperties(parameterSchemaSpecToJsonSchema(spec))',
+    search: 'sealed(withProperties(parameterSchemaSpecToJsonSchema(spec)))',
     replace:
-      'schema: { ...withProperties(parameterSchemaSpecToJsonSchema(spec)), additionalProperties: false }',
+      'sealed({ ...withProperties(parameterSchemaSpecToJsonSchema(spec)), additionalProperties: false })',
     spec: 'tool-schema.spec.ts',
   },
   {

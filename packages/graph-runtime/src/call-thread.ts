@@ -104,11 +104,19 @@ export class CallThread {
   }
 
   /**
-   * Deletes the thread from the graph's memory.
+   * Deletes the thread from the graph's memory, if it has one.
    *
-   * @throws what the checkpointer threw.
+   * @throws what the checkpointer threw; {@link GraphThreadError} one that deletes nothing.
    */
   async delete(): Promise<void> {
-    await checkpointerOf(this.graph)?.deleteThread?.(String(this.id))
+    const memory = checkpointerOf(this.graph)
+    if (memory === undefined) return
+    if (typeof memory.deleteThread !== 'function') {
+      throw new GraphThreadError(
+        this.name,
+        'its checkpointer has no deleteThread; give it a threadId instead',
+      )
+    }
+    await memory.deleteThread(String(this.id))
   }
 }

@@ -3,6 +3,7 @@
  * graph input. Declared parameters are the input as a whole; without a declaration there is one
  * required `input`, whose value is the input.
  */
+import { deepFreeze } from '@deepseek-ai/dsh-llm'
 import {
   ToolArgsError,
   parameterSchemaSpecToJsonSchema,
@@ -16,7 +17,7 @@ import { describeInput } from './describe.ts'
 import type { GraphShape } from './types.ts'
 
 export interface GraphParameters {
-  /** The schema the model sees; its root is an object with `properties`. */
+  /** The schema the model sees; its root is an object with `properties`. Deep-frozen. */
   readonly schema: ParameterJsonSchema
   /** Graph input out of checked, copied arguments. */
   readonly toInput: (args: Record<string, unknown>) => unknown
@@ -35,20 +36,26 @@ function withProperties(root: ParameterJsonSchema): ParameterJsonSchema {
   return root
 }
 
+/** A schema that is nobody's but ours, and that nobody can change: calls are held against it. */
+export function sealed(schema: ParameterJsonSchema): ParameterJsonSchema {
+  return deepFreeze(copyJson(schema))
+}
+
 /**
  * Parameters as the author declared them.
  *
  * @throws {JsonSchemaError} a declaration outside DSH's subset.
  */
 export function declaredParameters(spec: ParameterSchemaSpec): GraphParameters {
-  return { schema: withProperties(parameterSchemaSpecToJsonSchema(spec)), toInput: (args) => args }
+  const schema = sealed(withProperties(parameterSchemaSpecToJsonSchema(spec)))
+  return { schema, toInput: (args) => args }
 }
 
 /** The single parameter of a graph without a declaration. */
 export function inputParameter(shape: GraphShape | undefined): GraphParameters {
   const description = describeInput(shape)
   return {
-    schema: parameterSchemaSpecToJsonSchema({ input: { type: 'json', required: true, description } }),
+    schema: sealed(parameterSchemaSpecToJsonSchema({ input: { type: 'json', required: true, description } })),
     toInput: (args) => args['input'],
     inputAt: 'input',
   }
@@ -95,6 +102,16 @@ export function graphInput(parameters: GraphParameters, args: unknown, applyDefa
   if (violations.length > 0) throw new ToolArgsError(violations)
   if (applyDefaults) fillDefaults(parameters.schema, copy)
   return parameters.toInput(copy as Record<string, unknown>)
+}
+
+/** Declared defaults that their own schema refuses, each with its path; a call would be given them unchecked. */
+export function unfitDefaults(schema: JsonSchemaNode, path = ''): readonly string[] {
+  const found = Object.hasOwn(schema, 'default') ? validateJsonSchemaValue(schema, schema.default, path) : []
+  const inside = (key: string): string => (path === '' ? key : `${path}.${key}`)
+  const below = Object.entries(schema.properties ?? {}).flatMap(([key, node]) =>
+    unfitDefaults(node, inside(key)),
+  )
+  return [...found, ...below, ...(schema.items === undefined ? [] : unfitDefaults(schema.items, `${path}[]`))]
 }
 
 /** Puts declared defaults where a property is absent. A `oneOf` is left alone: its branch is not known. */

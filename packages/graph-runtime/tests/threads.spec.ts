@@ -203,6 +203,10 @@ describe('ephemeralThread', () => {
     const { host, call } = await mounted({ ephemeralThread: true, build: () => counter(saver) })
     expect(valueOf(await call(2))).toMatchObject({ count: 2 })
     expect(host.warnings()).toEqual(['graph "count": the thread of a call was not deleted: disk full'])
+    const keeps = Object.assign(new MemorySaver(), { deleteThread: undefined }) as unknown as MemorySaver
+    const other = await mounted({ ephemeralThread: true, build: () => counter(keeps) })
+    expect(valueOf(await other.call(2))).toMatchObject({ count: 2 })
+    expect(other.host.warnings()).toEqual([expect.stringContaining('its checkpointer has no deleteThread')])
   })
 
   it('does not matter to a graph without a memory', async () => {

@@ -1,9 +1,15 @@
 import type { ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
 import { Annotation, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
-import { createGraphTool, type GraphDefinitionOptions } from '../src/index.ts'
+import {
+  createGraphDefinition,
+  createGraphTool,
+  type GraphDefinitionOptions,
+  type GraphLike,
+} from '../src/index.ts'
 import { echoBuilder, EchoState, topicOnly } from './graphs.ts'
 import { bootGraphs, define, errorOf, valueOf, type Host } from './host.ts'
+import { keeping, z } from './zod.ts'
 
 /** Defines one tool on a fresh host and gives what the model sees of it. */
 async function offered(options: Partial<GraphDefinitionOptions>) {
@@ -167,6 +173,58 @@ describe('declared parameters', () => {
       input: { times: 1, place: { zip: '0' }, rows: [{ n: [] }, { n: 2 }] },
     })
     expect(valueOf(await call({}))).toEqual({ input: { times: 1 } })
+  })
+
+  it.each<[ParameterSchemaSpec, string]>([
+    [{ n: { type: 'integer', default: 'x' } }, '"n" must be an integer'],
+    [{ s: { type: 'string', enum: ['a'], default: 'b' } }, '"s" must be one of'],
+    [
+      {
+        o: {
+          type: 'object',
+          additionalProperties: false,
+          properties: { a: { type: 'string', required: true } },
+          default: {},
+        },
+      },
+      'missing required property "o.a"',
+    ],
+    [
+      {
+        l: {
+          type: 'array',
+          items: {
+            type: 'object',
+            additionalProperties: true,
+            properties: { n: { type: 'null', default: 0 } },
+          },
+        },
+      },
+      '"l[].n" must be null',
+    ],
+  ])('with a default that their own schema refuses cannot be filled in: %j', (parameters, fault) => {
+    const options = { name: 'g', build: echoBuilder, parameters }
+    expect(() => createGraphDefinition({ ...options, applyDefaults: true })).toThrow(
+      `applyDefaults needs defaults that fit their own schema: ${fault}`,
+    )
+    expect(createGraphDefinition(options)).toMatchObject({ name: 'g' })
+  })
+
+  it.each(['declared', 'derived', 'none'])('are frozen, which calls are held against: %s', async (kind) => {
+    const examples = [{ deep: 1 }]
+    const spec = { topic: { type: 'string', required: true, examples } } satisfies ParameterSchemaSpec
+    const { host, call } = await offered({
+      ...(kind === 'declared' ? { parameters: spec } : {}),
+      build: () =>
+        (kind === 'derived' ? keeping(z.object({ topic: z.string() })) : echoBuilder()) as GraphLike,
+    })
+    const schema = host.graphTools().get('echo')?.parameters
+    const property = Object.values(schema?.properties ?? {})[0] ?? {}
+    expect(() => Object.assign(property, { type: 'number' })).toThrow(TypeError)
+    expect(() => Object.assign(schema ?? {}, { required: [] })).toThrow(TypeError)
+    expect(Object.isFrozen(examples[0])).toBe(false)
+    const args = kind === 'none' ? { input: { topic: 'x' } } : { topic: 'x' }
+    expect(valueOf(await call(args))).toMatchObject({ topic: 'x' })
   })
 
   it('are checked before the graph runs, all violations at once, each with its path (R55) (R56) (R57) (R58)', async () => {
