@@ -163,9 +163,8 @@ export const mutations: readonly Mutation[] = [
   {
     requirement: 'R61',
     file: 'parameters.ts',
-    search: 'sealed(withProperties(parameterSchemaSpecToJsonSchema(spec)))',
-    replace:
-      'sealed({ ...withProperties(parameterSchemaSpecToJsonSchema(spec)), additionalProperties: false })',
+    search: 'sealed(parameterSchemaSpecToJsonSchema(spec))',
+    replace: 'sealed({ ...parameterSchemaSpecToJsonSchema(spec), additionalProperties: false })',
     spec: 'tool-schema.spec.ts',
   },
   {

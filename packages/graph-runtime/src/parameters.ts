@@ -3,7 +3,6 @@
  * graph input. Declared parameters are the input as a whole; without a declaration there is one
  * required `input`, whose value is the input.
  */
-import { deepFreeze } from '@deepseek-ai/dsh-llm'
 import {
   ToolArgsError,
   parameterSchemaSpecToJsonSchema,
@@ -17,7 +16,7 @@ import { describeInput } from './describe.ts'
 import type { GraphShape } from './types.ts'
 
 export interface GraphParameters {
-  /** The schema the model sees; its root is an object with `properties`. Deep-frozen. */
+  /** The schema the model sees; its root is an object with `properties`. Frozen, but for annotations. */
   readonly schema: ParameterJsonSchema
   /** Graph input out of checked, copied arguments. */
   readonly toInput: (args: Record<string, unknown>) => unknown
@@ -25,20 +24,21 @@ export interface GraphParameters {
   readonly inputAt?: string
 }
 
-/** Some providers refuse an object schema without `properties`, however deep it is. */
-function withProperties(root: ParameterJsonSchema): ParameterJsonSchema {
+/**
+ * Finishes a schema that is nobody's but ours: objects get `properties`, since some providers refuse one
+ * without, and nothing of it can be changed any more, since calls are held against it. Annotations stay
+ * the author's.
+ */
+export function sealed(root: ParameterJsonSchema): ParameterJsonSchema {
   const open: JsonSchemaNode[] = [root]
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (node.type === 'object') node.properties ??= {}
     open.push(...Object.values(node.properties ?? {}), ...(node.oneOf ?? []))
     if (node.items !== undefined) open.push(node.items)
+    for (const part of [node.properties, node.required, node.oneOf, node.enum]) if (part) Object.freeze(part)
+    Object.freeze(node)
   }
   return root
-}
-
-/** A schema that is nobody's but ours, and that nobody can change: calls are held against it. */
-export function sealed(schema: ParameterJsonSchema): ParameterJsonSchema {
-  return deepFreeze(copyJson(schema))
 }
 
 /**
@@ -47,7 +47,7 @@ export function sealed(schema: ParameterJsonSchema): ParameterJsonSchema {
  * @throws {JsonSchemaError} a declaration outside DSH's subset.
  */
 export function declaredParameters(spec: ParameterSchemaSpec): GraphParameters {
-  const schema = sealed(withProperties(parameterSchemaSpecToJsonSchema(spec)))
+  const schema = sealed(parameterSchemaSpecToJsonSchema(spec))
   return { schema, toInput: (args) => args }
 }
 
