@@ -165,13 +165,6 @@ export const mutations: readonly Mutation[] = [
     spec: 'cancellation.spec.ts',
   },
   {
-    requirement: 'R72',
-    file: 'call-scope.ts',
-    search: "this.caller?.removeEventListener('abort', this.forward)",
-    replace: '',
-    spec: 'reload.spec.ts',
-  },
-  {
     requirement: 'R73',
     file: 'call-run.ts',
     search: 'throw scope.failure(explained(name, error))',

@@ -151,7 +151,8 @@ try {
   const untouched = runSpecs(copy, specs)
   const broken = untouched.filter(({ status }) => status === 'failed')
   if (untouched.length === 0 || broken.length > 0) {
-    throw new Error(`without a mutation ${broken.length} of ${untouched.length} tests fail`)
+    const titles = broken.map(({ title }) => `\n${title}`).join('')
+    throw new Error(`without a mutation ${broken.length} of ${untouched.length} tests fail${titles}`)
   }
   console.log(`${untouched.length} tests pass without a mutation`)
   for (const { name, mutations } of lists) {
