@@ -13,7 +13,7 @@ import { toSchemaSubset } from '../src/json-schema-subset.ts'
 import { zodToJsonSchema } from '../src/zod-json.ts'
 import { echoBuilder } from './graphs.ts'
 import { bootGraphs, define, errorOf, valueOf } from './host.ts'
-import { graphOver, keeping, z, z3, zCopy, type Schema, type Zod } from './zod.ts'
+import { graphOver, keeping, z, z3, zCopy, zMini, type Schema, type Zod } from './zod.ts'
 
 async function offered(build: () => object, options: Partial<GraphDefinitionOptions> = {}) {
   const host = await bootGraphs()
@@ -84,8 +84,23 @@ describe('parameters nobody declared', () => {
     ['zod 4', z],
     ['zod 3', z3],
     ['another copy of zod 4', zCopy],
-  ])('come from an explicit input of %s, with what it requires', async (_, zod) => {
+  ])('come from an explicit input of %s, with what it requires (4.6 row 43)', async (_, zod) => {
     expect(await derived(person(zod))).toEqual(PERSON)
+  })
+
+  it.each([
+    ['zod mini', zMini.object({ a: zMini.string(), b: zMini.number() })],
+    ['version 3 within version 4', z.object({ a: z3.string(), b: z3.number() })],
+    ['version 4 within version 3', z3.object({ a: z.string(), b: z.number() })],
+  ])('come from %s, or the one input does; a mount never breaks (4.6 row 43)', async (_, input) => {
+    const { host, schema, call } = await offered(() => keeping({ state: z.object({ a: z.any() }), input }))
+    expect(schema).toEqual({
+      type: 'object',
+      required: ['a', 'b'],
+      properties: { a: { type: 'string' }, b: { type: 'number' } },
+    })
+    expect(host.warnings()).toEqual([])
+    expect(errorOf(await call({ a: 1 })).code).toBe('INVALID_ARGS')
   })
 
   it('come from an input of zod 4 that makes no JSON schema itself', async () => {
@@ -200,7 +215,7 @@ describe('what cannot be expressed', () => {
     expect(errorOf(await late.call({ input: { name: 'x' } })).message).toMatch(/"input.name": .*3/)
   })
 
-  it('falls back for a union at the root', async () => {
+  it('falls back for a union at the root (4.6 row 49)', async () => {
     const builder = keeping(z.object({ a: z.string() }))
     Reflect.set(
       builder,
