@@ -7,6 +7,7 @@ import { DrainControl } from './drain.ts'
 import { messageOf } from './errors.ts'
 import { INTERRUPTS } from './interrupts.ts'
 import { runIsolated } from './isolation.ts'
+import { OpenTasks } from './open-tasks.ts'
 import type { ProgressStep, TellProgress } from './progress.ts'
 import type { GraphInvocable } from './types.ts'
 
@@ -43,7 +44,9 @@ export function runGraph(graph: GraphInvocable, input: unknown, options: RunOpti
   const drain = options.drain && isLocal(graph) ? new DrainControl(signal) : undefined
   const config = { ...options.config, ...(drain === undefined ? { signal } : { control: drain }) }
   const run = (): Promise<unknown> =>
-    tell !== undefined && isLocal(graph) ? watched(graph, input, config, tell) : graph.invoke(input, config)
+    tell !== undefined && isLocal(graph)
+      ? watched(graph, input, config, { tell, signal })
+      : graph.invoke(input, config)
   const running = options.inherit ? run() : runIsolated(run)
   return drain === undefined ? running : running.finally(() => drain.release())
 }
@@ -52,16 +55,23 @@ async function watched(
   graph: Streaming,
   input: unknown,
   config: object,
-  tell: TellProgress,
+  { tell, signal }: { readonly tell: TellProgress; readonly signal: AbortSignal },
 ): Promise<unknown> {
   const modes = { streamMode: ['values', 'tasks', 'custom'], outputKeys: graph.outputChannels }
+  const open = new OpenTasks()
   let interrupts: readonly unknown[] | undefined
   let latest: unknown
-  for await (const [mode, chunk] of await graph.stream(input, { ...config, ...modes })) {
-    if (mode === 'custom') tell({ phase: 'custom', custom: chunk })
-    else if (mode === 'tasks') tell(taskStep(chunk))
-    else if (isInterruptChunk(chunk)) interrupts = [...(interrupts ?? []), ...chunk[INTERRUPTS]]
-    else latest = chunk
+  try {
+    for await (const [mode, chunk] of await graph.stream(input, { ...config, ...modes })) {
+      if (mode === 'custom') tell({ phase: 'custom', custom: chunk })
+      else if (mode === 'tasks') tell(taskStep(chunk, open))
+      else if (isInterruptChunk(chunk)) interrupts = [...(interrupts ?? []), ...chunk[INTERRUPTS]]
+      else latest = chunk
+    }
+  } catch (error) {
+    // An abort ends every open node alike, and is the fault of none.
+    if (!signal.aborted) for (const step of open.failed(error)) tell(step)
+    throw error
   }
   if (interrupts === undefined) return latest
   return typeof latest === 'object' || latest === undefined ? { ...latest, [INTERRUPTS]: interrupts } : latest
@@ -77,6 +87,7 @@ function isInterruptChunk(chunk: unknown): chunk is InterruptChunk {
 }
 
 interface TaskChunk {
+  readonly id: unknown
   readonly name: string
   readonly triggers?: unknown
   readonly interrupts?: readonly unknown[]
@@ -84,8 +95,10 @@ interface TaskChunk {
 }
 
 /** A task is reported when it begins, with what triggered it, and when it has ended. */
-function taskStep(chunk: unknown): ProgressStep {
-  const { name: node, triggers, interrupts, error } = chunk as TaskChunk
+function taskStep(chunk: unknown, open: OpenTasks): ProgressStep {
+  const { id, name: node, triggers, interrupts, error } = chunk as TaskChunk
+  if (triggers !== undefined) open.began(id, node)
+  else open.ended(id)
   if (triggers !== undefined) return { phase: 'start', node }
   if (error !== undefined && error !== null) return { phase: 'error', node, error: errorText(error) }
   return interrupts !== undefined && interrupts.length > 0
