@@ -13,6 +13,7 @@ import {
 } from '@deepseek-ai/dsh-tools'
 import { copyJson, setOwn } from './copy-json.ts'
 import { describeInput } from './describe.ts'
+import { plainSchema } from './plain-spec.ts'
 import type { GraphShape } from './types.ts'
 
 export interface GraphParameters {
@@ -41,7 +42,8 @@ function withProperties(root: ParameterJsonSchema): ParameterJsonSchema {
  * @throws {JsonSchemaError} a declaration outside DSH's subset.
  */
 export function declaredParameters(spec: ParameterSchemaSpec): GraphParameters {
-  return { schema: withProperties(parameterSchemaSpecToJsonSchema(spec)), toInput: (args) => args }
+  const schema = plainSchema(spec) ?? withProperties(parameterSchemaSpecToJsonSchema(spec))
+  return { schema, toInput: (args) => args }
 }
 
 /** The single parameter of a graph without a declaration. */

@@ -111,7 +111,7 @@ describe('graphTools/progress', () => {
         }
         builder.addNode(`n${index}`, throwing).addEdge(START, `n${index}`)
       }
-      return builder as GraphLike
+      return builder as unknown as GraphLike
     }
     const failed = async (...thrown: readonly unknown[]) => {
       const entry = mount(host, () => failing(...thrown))
