@@ -14,6 +14,7 @@ import {
 import { copyJson, setOwn } from './copy-json.ts'
 import { describeInput } from './describe.ts'
 import { plainSchema } from './plain-spec.ts'
+import { quickFit } from './quick-fit.ts'
 import type { GraphShape } from './types.ts'
 
 export interface GraphParameters {
@@ -64,9 +65,13 @@ function isOverwrite(record: Readonly<Record<string, unknown>>): boolean {
   )
 }
 
+function schemaViolations(schema: ParameterJsonSchema, args: unknown): string[] {
+  return quickFit(schema, args) ? [] : validateJsonSchemaValue(schema, args, '')
+}
+
 /** Violations of the schema, each with its path; empty means that the arguments are JSON and fit. */
 export function violationsOf(parameters: GraphParameters, args: unknown): readonly string[] {
-  const violations = validateJsonSchemaValue(parameters.schema, args, '')
+  const violations = schemaViolations(parameters.schema, args)
   if (violations.length === 0) copyArguments(args, violations)
   return violations
 }
@@ -87,7 +92,7 @@ function copyArguments(args: unknown, violations: string[]): unknown {
  * @throws {ToolArgsError} all violations together.
  */
 export function graphInput(parameters: GraphParameters, args: unknown, applyDefaults: boolean): unknown {
-  const violations = validateJsonSchemaValue(parameters.schema, args, '')
+  const violations = schemaViolations(parameters.schema, args)
   const copy = violations.length === 0 ? copyArguments(args, violations) : undefined
   if (violations.length > 0) throw new ToolArgsError(violations)
   if (applyDefaults) fillDefaults(parameters.schema, copy)
