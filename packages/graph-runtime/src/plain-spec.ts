@@ -72,5 +72,6 @@ function build(spec: ParameterSchemaSpec): ParameterJsonSchema | undefined {
 
 /** What DSH compiles the spec to, or `undefined` where only DSH can tell. */
 export function plainSchema(spec: ParameterSchemaSpec): ParameterJsonSchema | undefined {
-  return (agreed ??= agrees()) ? build(spec) : undefined
+  agreed ??= agrees()
+  return agreed ? build(spec) : undefined
 }
