@@ -64,10 +64,11 @@ async function watched(
   try {
     for await (const [mode, chunk] of await graph.stream(input, { ...config, ...modes })) {
       if (mode === 'custom') tell({ phase: 'custom', custom: chunk })
-      else if (mode === 'tasks') tell(taskStep(chunk, open))
+      else if (mode === 'tasks') for (const step of taskSteps(chunk, open)) tell(step)
       else if (isInterruptChunk(chunk)) interrupts = [...(interrupts ?? []), ...chunk[INTERRUPTS]]
       else latest = chunk
     }
+    for (const step of open.settled()) tell(step)
   } catch (error) {
     // An abort ends every open node alike, and is the fault of none.
     if (!signal.aborted) for (const step of open.failed(error)) tell(step)
@@ -90,15 +91,33 @@ interface TaskChunk {
   readonly id: unknown
   readonly name: string
   readonly triggers?: unknown
+  readonly result?: unknown
   readonly interrupts?: readonly unknown[]
   readonly error?: unknown
 }
 
-/** A task is reported when it begins, with what triggered it, and when it has ended. */
-function taskStep(chunk: unknown, open: OpenTasks): ProgressStep {
-  const { id, name: node, triggers, interrupts, error } = chunk as TaskChunk
-  if (triggers !== undefined) open.began(id, node)
-  else open.ended(id)
+/**
+ * A task is reported when it begins, with what triggered it, and when it has ended. How, LangGraph 1.0
+ * does not tell; what wrote something has not failed.
+ */
+function taskSteps(chunk: unknown, open: OpenTasks): ProgressStep[] {
+  const { id, triggers, result, interrupts = [] } = chunk as TaskChunk
+  if (triggers !== undefined) {
+    const settled = open.settled()
+    open.began(id, (chunk as TaskChunk).name)
+    return [...settled, taskStep(chunk)]
+  }
+  const wrote = typeof result === 'object' && result !== null && Object.keys(result).length > 0
+  if (!Object.hasOwn(chunk as object, 'error') && !wrote && interrupts.length === 0) {
+    open.doubt(id)
+    return []
+  }
+  open.ended(id)
+  return [taskStep(chunk)]
+}
+
+function taskStep(chunk: unknown): ProgressStep {
+  const { name: node, triggers, interrupts, error } = chunk as TaskChunk
   if (triggers !== undefined) return { phase: 'start', node }
   if (error !== undefined && error !== null) return { phase: 'error', node, error: errorText(error) }
   return interrupts !== undefined && interrupts.length > 0
