@@ -43,15 +43,18 @@ function withProperties(root: ParameterJsonSchema): ParameterJsonSchema {
  * @throws {JsonSchemaError} a declaration outside DSH's subset.
  */
 export function declaredParameters(spec: ParameterSchemaSpec): GraphParameters {
-  const schema = plainSchema(spec) ?? withProperties(parameterSchemaSpecToJsonSchema(spec))
-  return { schema, toInput: (args) => args }
+  return { schema: schemaOf(spec), toInput: (args) => args }
+}
+
+function schemaOf(spec: ParameterSchemaSpec): ParameterJsonSchema {
+  return plainSchema(spec) ?? withProperties(parameterSchemaSpecToJsonSchema(spec))
 }
 
 /** The single parameter of a graph without a declaration. */
 export function inputParameter(shape: GraphShape | undefined): GraphParameters {
   const description = describeInput(shape)
   return {
-    schema: parameterSchemaSpecToJsonSchema({ input: { type: 'json', required: true, description } }),
+    schema: schemaOf({ input: { type: 'json', required: true, description } }),
     toInput: (args) => args['input'],
     inputAt: 'input',
   }
