@@ -13,6 +13,8 @@ import {
 } from '@deepseek-ai/dsh-tools'
 import { copyJson, setOwn } from './copy-json.ts'
 import { describeInput } from './describe.ts'
+import { plainSchema } from './plain-spec.ts'
+import { quickFit } from './quick-fit.ts'
 import type { GraphShape } from './types.ts'
 
 export interface GraphParameters {
@@ -47,15 +49,18 @@ export function sealed(root: ParameterJsonSchema): ParameterJsonSchema {
  * @throws {JsonSchemaError} a declaration outside DSH's subset.
  */
 export function declaredParameters(spec: ParameterSchemaSpec): GraphParameters {
-  const schema = sealed(parameterSchemaSpecToJsonSchema(spec))
-  return { schema, toInput: (args) => args }
+  return { schema: schemaOf(spec), toInput: (args) => args }
+}
+
+function schemaOf(spec: ParameterSchemaSpec): ParameterJsonSchema {
+  return sealed(plainSchema(spec) ?? parameterSchemaSpecToJsonSchema(spec))
 }
 
 /** The single parameter of a graph without a declaration. */
 export function inputParameter(shape: GraphShape | undefined): GraphParameters {
   const description = describeInput(shape)
   return {
-    schema: sealed(parameterSchemaSpecToJsonSchema({ input: { type: 'json', required: true, description } })),
+    schema: schemaOf({ input: { type: 'json', required: true, description } }),
     toInput: (args) => args['input'],
     inputAt: 'input',
   }
@@ -73,9 +78,13 @@ function reservedMark(record: Readonly<Record<string, unknown>>): string | undef
   return id === '__remove_all__' && (type === 'remove' || role === 'remove') ? '__remove_all__' : undefined
 }
 
+function schemaViolations(schema: ParameterJsonSchema, args: unknown): string[] {
+  return quickFit(schema, args) ? [] : validateJsonSchemaValue(schema, args, '')
+}
+
 /** Violations of the schema, each with its path; empty means that the arguments are JSON and fit. */
 export function violationsOf(parameters: GraphParameters, args: unknown): readonly string[] {
-  const violations = validateJsonSchemaValue(parameters.schema, args, '')
+  const violations = schemaViolations(parameters.schema, args)
   if (violations.length === 0) copyArguments(args, violations)
   return violations
 }
@@ -97,7 +106,7 @@ function copyArguments(args: unknown, violations: string[]): unknown {
  * @throws {ToolArgsError} all violations together.
  */
 export function graphInput(parameters: GraphParameters, args: unknown, applyDefaults: boolean): unknown {
-  const violations = validateJsonSchemaValue(parameters.schema, args, '')
+  const violations = schemaViolations(parameters.schema, args)
   const copy = violations.length === 0 ? copyArguments(args, violations) : undefined
   if (violations.length > 0) throw new ToolArgsError(violations)
   if (applyDefaults) fillDefaults(parameters.schema, copy)

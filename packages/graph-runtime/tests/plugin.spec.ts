@@ -93,6 +93,19 @@ describe('the package', () => {
   })
 })
 
+it('loads LangGraph when a graph first goes on from an answer, and not before', () => {
+  const script = resolve(root, 'tests/fixtures/resume-process.ts')
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', script], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
+  expect([status, stderr]).toEqual([0, ''])
+  const seen = JSON.parse(stdout) as Record<string, unknown>
+  expect(seen).toMatchObject({ imported: [], plain: {}, afterCall: [] })
+  expect(seen['resumed']).toEqual({ answer: { one: 'aye' } })
+  expect(seen['afterResume']).toContainEqual(expect.stringMatching(/@langchain\/langgraph\/dist\/index\.js$/))
+})
+
 describe('the row', () => {
   it('boots without configuration on a host with tools only (R3) (R5) (R9)', async () => {
     const host = await bootTools()
