@@ -21,6 +21,14 @@ async function hostWith(graphs: readonly ReturnType<typeof graphOf>[], folder?: 
   return host
 }
 
+/** Runs until its signal fires, as a LangGraph graph does. */
+function endlessly(config: object | undefined): Promise<never> {
+  const { signal } = config as { signal: AbortSignal }
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+}
+
 const listing = graphOf('listing', async () => ['red', 'green', 'blue'])
 const double = graphOf('double', async (input) => ({ twice: (input as { n: number }).n * 2 }), {
   parameters: { n: { type: 'integer', required: true } },
@@ -81,11 +89,8 @@ describe('a work for a code graph', () => {
   it('is stopped at once', async () => {
     const reached = Promise.withResolvers<AbortSignal>()
     const endless = graphOf('endless', (_input, config) => {
-      const { signal } = config as { signal: AbortSignal }
-      reached.resolve(signal)
-      return new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-      })
+      reached.resolve((config as { signal: AbortSignal }).signal)
+      return endlessly(config)
     })
     const host = await hostWith([endless])
     const root = await host.root()
@@ -100,9 +105,9 @@ describe('a work for a code graph', () => {
   it('that was cut off by a crash runs again as another attempt, or waits for a person', async () => {
     const folder = await temporaryFolder()
     const reached: string[] = []
-    const stuck = graphOf('stuck', (input) => {
+    const stuck = graphOf('stuck', (input, config) => {
       reached.push(String(input))
-      return new Promise(() => undefined)
+      return endlessly(config)
     })
     const before = await hostWith([stuck], folder)
     const root = await before.keptRoot()
