@@ -9,6 +9,7 @@ import { mountHost } from './mount-host.ts'
 import type { AgentLoopHost } from './types.ts'
 
 export { Config } from './config.ts'
+export * from './hooks/index.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
 export {
   TERMINAL_RUN_STATES,
