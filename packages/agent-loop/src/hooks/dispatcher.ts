@@ -102,14 +102,7 @@ export class HookDispatcher {
   ): V {
     let current = value
     for (const one of this.ports.registry.list(name)) {
-      try {
-        const { plugin, gone } = one
-        const answer = one.handler(deepFreeze(eventOf(current)), { hook: name, plugin, signal: gone })
-        if (isThenable(answer)) this.refusePromise(one, answer)
-        else if (answer !== undefined && answer !== null) current = step(current, answer)
-      } catch (error) {
-        this.settle(one, error, one.failMode)
-      }
+      current = this.stepAtOnce(one, current, deepFreeze(eventOf(current)), step)
     }
     return current
   }
@@ -154,11 +147,25 @@ export class HookDispatcher {
     return mergeAnswer(name, fold, parsed.data as Partial<HookResults[N]>, plugin)
   }
 
-  private refusePromise(registration: Registration, promise: PromiseLike<unknown>): void {
-    // Nobody waits for it, and its failure must not end the process.
-    promise.then(undefined, () => undefined)
-    const error = new Error('it gave a promise, and the hook is synchronous; nothing of it is used')
-    this.settle(registration, error, registration.promiseMode)
+  private stepAtOnce<V>(
+    one: Registration,
+    value: V,
+    event: unknown,
+    step: (value: V, answer: unknown) => V,
+  ): V {
+    const { name, plugin, gone } = one
+    let mode = one.failMode
+    try {
+      const answer = one.handler(event, { hook: name, plugin, signal: gone })
+      if (!isThenable(answer)) return answer === undefined || answer === null ? value : step(value, answer)
+      mode = one.promiseMode
+      // Nobody waits for it, and its failure must not end the process.
+      answer.then(undefined, () => undefined)
+      throw new Error('it gave a promise, and the hook is synchronous; nothing of it is used')
+    } catch (error) {
+      this.settle(one, error, mode)
+      return value
+    }
   }
 
   private settle(registration: Registration, error: unknown, mode: 'open' | 'closed'): void {

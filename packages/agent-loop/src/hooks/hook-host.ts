@@ -9,6 +9,7 @@ import type { DurableLog } from 'dsh-durable-log'
 import type { Clock } from '../clock.ts'
 import { AgentLoopError } from '../errors.ts'
 import type { RunRecord, Settlement } from '../run-fold.ts'
+import { Announcer } from './announcer.ts'
 import { ArgumentRewriter } from './argument-rewriter.ts'
 import { HookDispatcher } from './dispatcher.ts'
 import { MessageHooks, type Delivery } from './message-hooks.ts'
@@ -63,11 +64,12 @@ export class HookHost {
         this.messages.turnEnded(turn)
       },
     })
-    this.messages = new MessageHooks(ctx, dispatcher)
-    this.sessions = new SessionHooks(ctx, { dispatcher, book, clock })
+    const announcer = new Announcer()
+    this.messages = new MessageHooks(ctx, dispatcher, announcer)
+    this.sessions = new SessionHooks(ctx, { announcer, dispatcher, book, clock })
     new PromptHooks(dispatcher, book).listen(ctx)
     const rewriter = new ArgumentRewriter(ctx, log)
-    new ToolHooks({ dispatcher, book, clock, rewriter }).listen(ctx)
+    new ToolHooks({ announcer, dispatcher, book, clock, rewriter }).listen(ctx)
   }
 
   /**

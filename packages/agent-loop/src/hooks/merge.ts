@@ -31,7 +31,7 @@ export const ANSWERS = {
   before_prompt_build: z.strictObject(promptAddition),
   before_agent_start: z.strictObject({ ...modelChoice, ...promptAddition }),
   before_tool_call: z.strictObject({
-    params: z.unknown(),
+    params: z.unknown().optional(),
     block: z.boolean().optional(),
     blockReason: z.string().max(10_000).optional(),
     requireApproval: z

@@ -8,6 +8,7 @@ import type { UserMessage } from '@deepseek-ai/dsh-session'
 import { AgentLoopError } from '../errors.ts'
 import type { Settlement } from '../run-fold.ts'
 import { readTurn } from '../session-trace.ts'
+import type { Announcer } from './announcer.ts'
 import type { HookDispatcher } from './dispatcher.ts'
 import { sessionFacts, textOfContent, type OpenTurn } from './turn-book.ts'
 import type { OutgoingMessage } from './types.ts'
@@ -25,12 +26,14 @@ export type Delivery =
 
 export class MessageHooks {
   private readonly dispatcher: HookDispatcher
+  private readonly announcer: Announcer
   /** Replies of ended turns by session and turn, until their run takes them. */
   private readonly replies = new Map<string, Map<number, Promise<Delivery>>>()
 
   /** @param ctx owns the listeners. */
-  constructor(ctx: Context, dispatcher: HookDispatcher) {
+  constructor(ctx: Context, dispatcher: HookDispatcher, announcer: Announcer) {
     this.dispatcher = dispatcher
+    this.announcer = announcer
     ctx.on('agent/inbox/inserted', ({ agent, message }) => {
       const from = senderOf(message)
       if (from === undefined || !dispatcher.has('message_received')) return
@@ -41,7 +44,7 @@ export class MessageHooks {
         timestamp: Date.now(),
         metadata: { messageId: message.id },
       }
-      queueMicrotask(() => void dispatcher.observe('message_received', event))
+      announcer.push(() => void dispatcher.observe('message_received', event))
     })
     ctx.on('session/disposed', (session) => void this.replies.delete(session.id))
   }
@@ -53,7 +56,9 @@ export class MessageHooks {
     const { reply } = readTurn(session.events, turn.turn)
     if (reply === undefined) return
     const message = { ...turn.runFacts, to: session.id, content: reply, metadata: {} }
-    const delivery = Promise.resolve().then(() => this.deliver(message, async () => undefined))
+    const delivery = new Promise<Delivery>((resolve, reject) => {
+      this.announcer.push(() => void this.deliver(message, async () => undefined).then(resolve, reject))
+    })
     const waiting = this.replies.get(session.id) ?? new Map<number, Promise<Delivery>>()
     waiting.set(turn.turn, delivery)
     for (const old of [...waiting.keys()].slice(0, -MAX_WAITING)) waiting.delete(old)

@@ -7,6 +7,7 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import { SessionId, type Session, type TurnEndReason } from '@deepseek-ai/dsh-session'
 import type { Clock } from '../clock.ts'
 import { endingOfTurn } from '../settlement.ts'
+import type { Announcer } from './announcer.ts'
 import type { HookDispatcher } from './dispatcher.ts'
 import { sessionFacts, type OpenTurn, type TurnBook } from './turn-book.ts'
 import { isHookName } from './catalogue.ts'
@@ -30,6 +31,7 @@ export interface SessionHooksPorts {
   readonly dispatcher: HookDispatcher
   readonly book: TurnBook
   readonly clock: Clock
+  readonly announcer: Announcer
 }
 
 export class SessionHooks {
@@ -53,7 +55,10 @@ export class SessionHooks {
       if (source === 'clear') this.tell('command:reset', () => ({ ...facts, action: 'reset' }))
     })
     ctx.on('agent/disposed', ({ agent }) => {
-      if (this.live.has(agent)) void this.end(agent, 'disposed')
+      // A publication that was rolled back began no session.
+      if (!this.live.has(agent)) return
+      const event = this.end(agent, 'disposed')
+      this.tell('session_end', () => event)
     })
     ctx.on('session/event', (session, event) => this.onEvent(session, event as unknown as ForeignEvent))
   }
@@ -72,26 +77,25 @@ export class SessionHooks {
 
   /** Ends every session and every open turn, as the process does; resolves when all were told. */
   async endAll(): Promise<void> {
-    const { book, dispatcher } = this.ports
+    const { announcer, book, dispatcher } = this.ports
+    announcer.drain()
     const cut: TurnEndReason = { kind: 'aborted', reason: { kind: 'disposed' } }
     const turns = book.all().filter(({ hasStep, messages }) => hasStep || messages.length > 0)
     await Promise.all(turns.map((turn) => dispatcher.observe('agent_end', this.agentEnd(turn, cut))))
-    await Promise.all([...this.live.keys()].map((agent) => this.end(agent, 'shutdown')))
+    const sessions = [...this.live.keys()].map((agent) => this.end(agent, 'shutdown'))
+    await Promise.all(sessions.map((event) => dispatcher.observe('session_end', event)))
   }
 
-  private async end(agent: Agent, reason: SessionEndReason): Promise<void> {
-    const { dispatcher, clock } = this.ports
-    const since = this.live.get(agent) ?? clock.now()
+  private end(agent: Agent, reason: SessionEndReason): HookEvent<'session_end'> {
+    const now = this.ports.clock.now()
+    const since = this.live.get(agent) ?? now
     this.live.delete(agent)
-    if (!dispatcher.has('session_end')) return
-    const event = {
+    return {
       ...sessionFacts(agent.session),
       messageCount: agent.session.deriveMessages().length,
-      durationMs: clock.now() - since,
+      durationMs: now - since,
       reason,
     }
-    await Promise.resolve()
-    await dispatcher.observe('session_end', event)
   }
 
   private agentEnd(turn: OpenTurn, reason: TurnEndReason): HookEvent<'agent_end'> {
@@ -154,11 +158,10 @@ export class SessionHooks {
     }
   }
 
-  /** Not at once: the session does not take another entry while it publishes one. */
   private tell<N extends HookName>(hook: N, eventOf: () => HookEvent<N>): void {
-    const { dispatcher } = this.ports
+    const { announcer, dispatcher } = this.ports
     if (!dispatcher.has(hook)) return
     const event = eventOf()
-    queueMicrotask(() => void dispatcher.observe(hook, event))
+    announcer.push(() => void dispatcher.observe(hook, event))
   }
 }

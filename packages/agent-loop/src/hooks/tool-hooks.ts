@@ -14,6 +14,7 @@ import type {
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { AgentLoopError } from '../errors.ts'
+import type { Announcer } from './announcer.ts'
 import type { ArgumentRewriter, Rewriting } from './argument-rewriter.ts'
 import type { HookDispatcher } from './dispatcher.ts'
 import { sessionFacts, type TurnBook } from './turn-book.ts'
@@ -35,6 +36,7 @@ export interface ToolHooksPorts {
   readonly book: TurnBook
   readonly clock: Clock
   readonly rewriter: ArgumentRewriter
+  readonly announcer: Announcer
 }
 
 export class ToolHooks {
@@ -141,7 +143,7 @@ export class ToolHooks {
   }
 
   private after(exec: Readonly<ToolExecution>, result: Readonly<ToolExecutionResult>): undefined {
-    const { dispatcher, clock } = this.ports
+    const { announcer, dispatcher, clock } = this.ports
     const record = this.calls.get(exec)
     this.calls.delete(exec)
     if (!dispatcher.has('after_tool_call')) return
@@ -154,7 +156,7 @@ export class ToolHooks {
       durationMs: clock.now() - (record?.startedAt ?? clock.now()),
       ...(record?.rewritten === undefined ? {} : { rewritten: record.rewritten }),
     }
-    queueMicrotask(() => void dispatcher.observe('after_tool_call', event))
+    announcer.push(() => void dispatcher.observe('after_tool_call', event))
   }
 
   private facts({ agent, name, callId, parent }: Readonly<ToolExecution>): ToolCallFacts {

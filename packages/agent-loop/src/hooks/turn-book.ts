@@ -55,8 +55,10 @@ export class TurnBook {
     this.agents = ctx.agents
     this.ports = ports
     ctx.on('session/event', (session, event) => {
-      if (event.type === 'turn/start') this.turnOf(session, event.data.turn)
-      else if (event.type === 'step/start') {
+      if (event.type === 'turn/start') {
+        const agent = this.agents.get(SessionId(session.id))
+        if (agent !== undefined) this.begin(agent, event.data.turn)
+      } else if (event.type === 'step/start') {
         const turn = this.turnOf(session, event.data.turn)
         if (turn !== undefined) turn.hasStep = true
       } else if (event.type === 'turn/end') this.end(session, event.data.turn, event.data.reason)
@@ -89,14 +91,26 @@ export class TurnBook {
     return [...this.open.values()]
   }
 
-  /** The record of a turn, begun when it is not there: this host may be younger than the turn. */
+  private begin(agent: Agent, turn: number): OpenTurn {
+    const opened = new OpenTurn(agent, turn, this.ports.clock.now())
+    this.open.set(agent, opened)
+    return opened
+  }
+
+  /** The record of a turn; read from the log when it began before this host. */
   private turnOf(session: Session, turn: number): OpenTurn | undefined {
     const agent = this.agents.get(SessionId(session.id))
     if (agent === undefined) return undefined
     const known = this.open.get(agent)
     if (known?.turn === turn) return known
-    const opened = new OpenTurn(agent, turn, this.ports.clock.now())
-    this.open.set(agent, opened)
+    const opened = this.begin(agent, turn)
+    const start = session.events.findLastIndex(({ type }) => type === 'turn/start')
+    for (const event of session.events.slice(start + 1)) {
+      if (event.type === 'step/start') opened.hasStep = true
+      if (event.type !== 'user/message') continue
+      opened.messages.push(event.data)
+      opened.runId ??= this.ports.runIdOf(agent.id, event.data.id)
+    }
     return opened
   }
 
