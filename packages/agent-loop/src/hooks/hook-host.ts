@@ -66,8 +66,14 @@ export class HookHost {
     })
     const announcer = new Announcer()
     this.messages = new MessageHooks(ctx, dispatcher, announcer)
-    this.sessions = new SessionHooks(ctx, { announcer, dispatcher, book, clock })
-    new PromptHooks(dispatcher, book).listen(ctx)
+    this.sessions = new SessionHooks(ctx, {
+      announcer,
+      dispatcher,
+      book,
+      clock,
+      isProcessGoing: () => this.isProcessGoing(),
+    })
+    new PromptHooks(dispatcher, book, announcer).listen(ctx)
     const rewriter = new ArgumentRewriter(ctx, log)
     new ToolHooks({ announcer, dispatcher, book, clock, rewriter }).listen(ctx)
   }

@@ -7,6 +7,7 @@
  * - `join`: texts are put one after the other, a blank line between them.
  * - `sticky`: once true it stays so, and no further handler is asked.
  */
+import { isJsonValue } from '@deepseek-ai/dsh-session'
 import { z } from 'zod'
 import type { HookResults, ModifyingHookName } from './types.ts'
 
@@ -31,7 +32,10 @@ export const ANSWERS = {
   before_prompt_build: z.strictObject(promptAddition),
   before_agent_start: z.strictObject({ ...modelChoice, ...promptAddition }),
   before_tool_call: z.strictObject({
-    params: z.unknown().optional(),
+    params: z
+      .unknown()
+      .optional()
+      .refine((value) => value === undefined || isJsonValue(value), 'is no lossless JSON'),
     block: z.boolean().optional(),
     blockReason: z.string().max(10_000).optional(),
     requireApproval: z

@@ -5,7 +5,6 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { UserMessage } from '@deepseek-ai/dsh-session'
-import { AgentLoopError } from '../errors.ts'
 import type { Settlement } from '../run-fold.ts'
 import { readTurn } from '../session-trace.ts'
 import type { Announcer } from './announcer.ts'
@@ -14,7 +13,7 @@ import { sessionFacts, textOfContent, type OpenTurn } from './turn-book.ts'
 import type { OutgoingMessage } from './types.ts'
 
 /** How many replies of a session wait for their run, at most. */
-const MAX_WAITING = 16
+const MAX_WAITING = 4
 
 /** Forms of plugin messages that tell somebody's words; the others are context. */
 const MESSAGE_FORMS: ReadonlySet<string | undefined> = new Set(['notice', 'relay'])
@@ -44,7 +43,7 @@ export class MessageHooks {
         timestamp: Date.now(),
         metadata: { messageId: message.id },
       }
-      announcer.push(() => void dispatcher.observe('message_received', event))
+      announcer.push(() => dispatcher.observe('message_received', event))
     })
     ctx.on('session/disposed', (session) => void this.replies.delete(session.id))
   }
@@ -56,8 +55,8 @@ export class MessageHooks {
     const { reply } = readTurn(session.events, turn.turn)
     if (reply === undefined) return
     const message = { ...turn.runFacts, to: session.id, content: reply, metadata: {} }
-    const delivery = new Promise<Delivery>((resolve, reject) => {
-      this.announcer.push(() => void this.deliver(message, async () => undefined).then(resolve, reject))
+    const delivery = new Promise<Delivery>((resolve) => {
+      this.announcer.push(() => this.deliver(message, async () => undefined).then(resolve))
     })
     const waiting = this.replies.get(session.id) ?? new Map<number, Promise<Delivery>>()
     waiting.set(turn.turn, delivery)
@@ -109,8 +108,7 @@ export class MessageHooks {
         ? { kind: 'cancelled', reason: 'a hook cancelled it' }
         : { kind: 'sent', content: result.content ?? message.content }
     } catch (error) {
-      if (error instanceof AgentLoopError) return { kind: 'cancelled', reason: error.message }
-      throw error
+      return { kind: 'cancelled', reason: error instanceof Error ? error.message : String(error) }
     }
   }
 

@@ -15,6 +15,7 @@ import type { PromptAssembly } from '@deepseek-ai/dsh-system-prompt'
 import { z } from 'zod'
 import { changesOf, shapeAssembly, type ContextChanges } from './prompt-shape.ts'
 import { ModelRoutes } from './model-routes.ts'
+import type { Announcer } from './announcer.ts'
 import type { HookDispatcher } from './dispatcher.ts'
 import { textOfMessages, type OpenTurn, type TurnBook } from './turn-book.ts'
 import type { BootstrapFile, ModelChoice, PromptAddition } from './types.ts'
@@ -38,12 +39,14 @@ const filesSchema = z.array(z.strictObject({ name: z.string().min(1).max(200), t
 export class PromptHooks {
   private readonly dispatcher: HookDispatcher
   private readonly book: TurnBook
+  private readonly announcer: Announcer
   private readonly plans = new WeakMap<OpenTurn, Plan>()
   private readonly routes = new ModelRoutes()
 
-  constructor(dispatcher: HookDispatcher, book: TurnBook) {
+  constructor(dispatcher: HookDispatcher, book: TurnBook, announcer: Announcer) {
     this.dispatcher = dispatcher
     this.book = book
+    this.announcer = announcer
   }
 
   /** @param ctx owns the listeners. */
@@ -54,6 +57,7 @@ export class PromptHooks {
         const plan = this.planOf(context.agent, context.signal)
         if (plan === undefined) return await next()
         const { turn, signal } = plan
+        this.announcer.flush()
         const model = await (plan.plan.model ??= this.chooseModel(turn, signal))
         const assembled = await next()
         const shape = await (plan.plan.prompt ??= this.shapePrompt(turn, model, assembled, signal))

@@ -32,6 +32,8 @@ export interface SessionHooksPorts {
   readonly book: TurnBook
   readonly clock: Clock
   readonly announcer: Announcer
+  /** Whether sessions end because the process does. */
+  readonly isProcessGoing: () => boolean
 }
 
 export class SessionHooks {
@@ -57,8 +59,9 @@ export class SessionHooks {
     ctx.on('agent/disposed', ({ agent }) => {
       // A publication that was rolled back began no session.
       if (!this.live.has(agent)) return
-      const event = this.end(agent, 'disposed')
-      this.tell('session_end', () => event)
+      const reason = ports.isProcessGoing() ? 'shutdown' : 'disposed'
+      this.tell('session_end', () => this.end(agent, reason))
+      this.live.delete(agent)
     })
     ctx.on('session/event', (session, event) => this.onEvent(session, event as unknown as ForeignEvent))
   }
@@ -68,28 +71,26 @@ export class SessionHooks {
     if (reason.kind === 'aborted' && reason.reason.kind === 'user' && !turn.stopTold) {
       this.tell('command:stop', () => ({ ...sessionFacts(turn.agent.session), action: 'stop' }))
     }
-    if (turn.messages.length === 0 && !turn.hasStep) return
-    if (this.ports.dispatcher.has('agent_end')) {
-      const event = this.agentEnd(turn, reason)
-      this.tell('agent_end', () => event)
-    }
+    if (isWorthTelling(turn)) this.tell('agent_end', () => this.agentEnd(turn, reason))
   }
 
-  /** Ends every session and every open turn, as the process does; resolves when all were told. */
+  /**
+   * Ends every open turn and every session, as the process does; resolves when all were told. A handler
+   * that hangs keeps nobody from hearing of the rest.
+   */
   async endAll(): Promise<void> {
-    const { announcer, book, dispatcher } = this.ports
-    announcer.drain()
+    const { announcer, book } = this.ports
     const cut: TurnEndReason = { kind: 'aborted', reason: { kind: 'disposed' } }
-    const turns = book.all().filter(({ hasStep, messages }) => hasStep || messages.length > 0)
-    await Promise.all(turns.map((turn) => dispatcher.observe('agent_end', this.agentEnd(turn, cut))))
-    const sessions = [...this.live.keys()].map((agent) => this.end(agent, 'shutdown'))
-    await Promise.all(sessions.map((event) => dispatcher.observe('session_end', event)))
+    for (const turn of book.all()) {
+      if (isWorthTelling(turn)) this.tell('agent_end', () => this.agentEnd(turn, cut))
+    }
+    for (const agent of this.live.keys()) this.tell('session_end', () => this.end(agent, 'shutdown'))
+    await announcer.drain()
   }
 
   private end(agent: Agent, reason: SessionEndReason): HookEvent<'session_end'> {
     const now = this.ports.clock.now()
     const since = this.live.get(agent) ?? now
-    this.live.delete(agent)
     return {
       ...sessionFacts(agent.session),
       messageCount: agent.session.deriveMessages().length,
@@ -162,6 +163,11 @@ export class SessionHooks {
     const { announcer, dispatcher } = this.ports
     if (!dispatcher.has(hook)) return
     const event = eventOf()
-    announcer.push(() => void dispatcher.observe(hook, event))
+    announcer.push(() => dispatcher.observe(hook, event))
   }
+}
+
+/** A turn that took nothing and asked nobody is none. */
+function isWorthTelling({ messages, hasStep }: OpenTurn): boolean {
+  return messages.length > 0 || hasStep
 }

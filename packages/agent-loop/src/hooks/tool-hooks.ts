@@ -77,8 +77,9 @@ export class ToolHooks {
 
   /** What the hooks say; a hook that fails closed blocks. The arguments are replaced when they ask for it. */
   private async judge(exec: ToolExecution, record: CallRecord): Promise<ToolCallVerdict> {
-    const { dispatcher, rewriter } = this.ports
+    const { announcer, dispatcher, rewriter } = this.ports
     const facts = this.facts(exec)
+    announcer.flush()
     try {
       const { result, changes } = await dispatcher.modify(
         'before_tool_call',
@@ -156,7 +157,7 @@ export class ToolHooks {
       durationMs: clock.now() - (record?.startedAt ?? clock.now()),
       ...(record?.rewritten === undefined ? {} : { rewritten: record.rewritten }),
     }
-    announcer.push(() => void dispatcher.observe('after_tool_call', event))
+    announcer.push(() => dispatcher.observe('after_tool_call', event))
   }
 
   private facts({ agent, name, callId, parent }: Readonly<ToolExecution>): ToolCallFacts {

@@ -104,6 +104,34 @@ describe('the shutdown of the process', () => {
     expect(told.slice(4)).toEqual(['a is written', 'b is written', 'gateway_stop: shutdown'])
   })
 
+  it('tells a session of its end although something before it hangs', async () => {
+    const hooked = await bootHookWorld({ steps: HANG })
+    const agent = await hooked.createAgent('s')
+    agent.followup(typed('hi'))
+    await until(() => agent.session.requestHeader() !== undefined)
+    await listen(hooked.ctx, 'stuck', (hook) => {
+      hook('agent_end', () => new Promise(() => undefined), { priority: 1 })
+    })
+    const gone = hooked.ctx.fiber.dispose()
+    await until(() => hooked.recorder.count('session_end') === 1)
+    expect(hooked.recorder.count('agent_end')).toBe(1)
+    expect(hooked.recorder.count('gateway_stop')).toBe(0)
+    hooked.world.clock.advance(1_500)
+    await gone
+    expect(hooked.recorder.order.slice(-3)).toEqual(['agent_end', 'session_end', 'gateway_stop'])
+  })
+
+  it('tells each session of its end once, also one whose agent was gone before', async () => {
+    const hooked = await bootHookWorld()
+    await Promise.all(['a', 'b'].map((id) => hooked.createAgent(id)))
+    const handle = await hooked.ctx.agents.create({ sessionId: SessionId('c') })
+    await handle.dispose()
+    await hooked.ctx.fiber.dispose()
+    const ends = hooked.recorder.of('session_end').map(({ sessionId, reason }) => `${sessionId} ${reason}`)
+    expect(ends.sort()).toEqual(['a shutdown', 'b shutdown', 'c disposed'])
+    expect(hooked.recorder.order.at(-1)).toBe('gateway_stop')
+  })
+
   it('takes no longer than its budget, and gateway_stop has its part of it', async () => {
     const hooked = await bootHookWorld({ hooks: { shutdownMs: 1_000 } })
     await hooked.createAgent('s')

@@ -197,3 +197,25 @@ describe('hooks on every path', () => {
     },
   )
 })
+
+describe('the order of hooks', () => {
+  it('is that of the turn, also between those that wait and those that only observe', async () => {
+    const { recorder } = await walk('ok')
+    expect(recorder.order.filter((hook) => hook !== 'gateway_start')).toEqual([
+      'session_start',
+      'message_received',
+      'before_model_resolve',
+      'agent:bootstrap',
+      'before_prompt_build',
+      'before_agent_start',
+      'before_tool_call',
+      'tool_result_persist',
+      'after_tool_call',
+      'agent_end',
+      'message_sending',
+      'message_sent',
+      'session_end',
+      'gateway_stop',
+    ])
+  })
+})
