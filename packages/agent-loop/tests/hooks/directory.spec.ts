@@ -1,4 +1,4 @@
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readHookFolder } from '../../src/hooks/hook-folder.ts'
@@ -112,12 +112,14 @@ describe('a directory hook', () => {
     const elsewhere = await temporaryFolder()
     const pin = await writeHook('greeter', { at: elsewhere })
     await symlink(join(elsewhere, 'greeter'), join(root, 'greeter'))
+    const linked = await writeHook('linked', { at: elsewhere })
     await mkdir(join(root, 'linked'))
-    await symlink(join(elsewhere, 'greeter', 'HOOK.md'), join(root, 'linked', 'HOOK.md'))
-    const { texts, warnings } = await turnWith({ greeter: pin, linked: pin })
+    await symlink(join(elsewhere, 'linked', 'HOOK.md'), join(root, 'linked', 'HOOK.md'))
+    await copyFile(join(elsewhere, 'linked', 'handler.mjs'), join(root, 'linked', 'handler.mjs'))
+    const { texts, warnings } = await turnWith({ greeter: pin, linked })
     expect(texts).toHaveLength(1)
     expect(warnings[0]).toMatch(/"greeter" is left out: .*links are not followed/)
-    expect(warnings[1]).toMatch(/"linked" is left out/)
+    expect(warnings[1]).toMatch(/"linked" is left out: .*HOOK\.md/)
   })
 
   it.runIf(process.platform !== 'win32')('is not one that everybody may change', async () => {

@@ -165,15 +165,21 @@ describe('the shutdown of the process', () => {
 
 describe('the reload of the host alone', () => {
   it('tells gateway_stop and ends no session; the turn goes on', async () => {
-    const hooked = await bootHookWorld({ steps: [{ text: 'done', delayMs: 30 }] })
+    const hooked = await bootHookWorld()
+    const gate = Promise.withResolvers<void>()
+    hooked.ctx.on('agent/request', async (_payload, next) => {
+      await gate.promise
+      return await next()
+    })
     const agent = await hooked.createAgent('s')
     agent.followup(typed('hi'))
-    await settleDown()
+    await until(() => hooked.recorder.count('before_agent_start') === 1)
     await hooked.world.unload()
     expect(hooked.recorder.of('gateway_stop')).toEqual([{ reason: 'unload' }])
     expect(hooked.recorder.count('session_end')).toBe(0)
     expect(hooked.recorder.count('agent_end')).toBe(0)
     await hooked.world.mount()
+    gate.resolve()
     await agent.whenIdle()
     await settleDown()
     expect(hooked.recorder.of('gateway_start')).toHaveLength(2)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { StepSource } from 'dsh-llm-scripted'
-import { settleDown } from '../support/until.ts'
+import { settleDown, until } from '../support/until.ts'
 import { typed } from '../support/world.ts'
 import { bootHookWorld, listen, userTexts, type HookWorld } from './support/hook-world.ts'
 
@@ -100,6 +100,39 @@ describe('before_prompt_build', () => {
     ])
     const context = 'from the first\n\nfrom the second'
     expect(userTexts(agent)).toEqual([context, 'one', 'at the end', context, 'two', 'at the end'])
+  })
+
+  it('adds its messages once, also when the turn is steered', async () => {
+    const { hooked, agent } = await withTurn(TOOL_TURN)
+    await listen(hooked.ctx, 'adder', (hook) => {
+      hook('before_prompt_build', () => ({ prependContext: 'context' }))
+      hook('before_tool_call', () => agent.steer(typed('and this')))
+    })
+    await say(agent, 'one')
+    expect(userTexts(agent)).toEqual(['context', 'one', 'and this'])
+    expect(hooked.recorder.count('before_prompt_build')).toBe(1)
+  })
+
+  it('does not fire again for a turn that goes on while the host is reloaded', async () => {
+    const { hooked, agent } = await withTurn(TOOL_TURN)
+    const gate = Promise.withResolvers<void>()
+    hooked.ctx.on('tools/execute', async (_exec, next) => {
+      await gate.promise
+      return await next()
+    })
+    const runs: unknown[] = []
+    await listen(hooked.ctx, 'reader', (hook) => void hook('before_prompt_build', () => void runs.push(1)))
+    agent.followup(typed('one'))
+    await until(() => hooked.recorder.count('before_tool_call') === 1)
+    await hooked.world.unload()
+    await hooked.world.mount()
+    await settleDown()
+    agent.steer(typed('and this'))
+    gate.resolve()
+    await agent.whenIdle()
+    await settleDown()
+    expect(runs).toHaveLength(1)
+    expect(hooked.recorder.of('agent_end')).toEqual([expect.objectContaining({ turn: 1, success: true })])
   })
 
   it('shapes the system prompt of its turn and of no other', async () => {

@@ -149,6 +149,27 @@ describe('before_tool_call', () => {
     expect(resultTexts(agent)[0]).toMatch(/\\"rewriter\\" may not change the arguments: this version of DSH/)
   })
 
+  it('denies the call where the host takes other arguments and forgets them', async () => {
+    const hooked = await bootHookWorld({ steps: CALL })
+    hooked.ctx.on(
+      'tools/pre-execute',
+      async (exec, next) => {
+        const { arguments: own } = exec
+        Object.defineProperty(exec, 'arguments', { get: () => own, set: () => undefined })
+        return await next()
+      },
+      { prepend: true },
+    )
+    await listen(hooked.ctx, 'rewriter', (hook) => {
+      hook('before_tool_call', () => ({ params: { text: 'new' } }))
+    })
+    const agent = await hooked.createAgent('s')
+    agent.followup(typed('go'))
+    await agent.whenIdle()
+    expect(hooked.toolCalls).toEqual([])
+    expect(resultTexts(agent)[0]).toContain('this version of DSH')
+  })
+
   it('denies arguments that are no JSON, and those that need the call to run alone', async () => {
     const shared: readonly StepSource[] = [
       {
@@ -310,7 +331,7 @@ describe('tool_result_persist', () => {
   })
 
   it('has the last word over what other listeners make of a result', async () => {
-    const hooked = await bootHookWorld({ steps: [...CALL, ...CALL] })
+    const hooked = await bootHookWorld({ steps: [...CALL, ...CALL, ...CALL] })
     let decision: () => object = () => ({ kind: 'accept', value: { words: 0, secret: 'hunter2 again' } })
     hooked.ctx.on('tools/post-execute', async () => decision() as never)
     await listen(hooked.ctx, 'redactor', redact)
@@ -321,6 +342,10 @@ describe('tool_result_persist', () => {
     agent.followup(typed('again'))
     await agent.whenIdle()
     expect(resultTexts(agent)[1]).toContain('because of ***')
+    decision = () => ({ kind: 'accept', content: [{ type: 'text', text: 'hunter2 in other words' }] })
+    agent.followup(typed('once more'))
+    await agent.whenIdle()
+    expect(resultTexts(agent)[2]).toContain('*** in other words')
     expect(JSON.stringify(agent.session.events)).not.toContain('hunter2')
   })
 
