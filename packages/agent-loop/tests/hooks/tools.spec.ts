@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import { scopeTarget } from '@deepseek-ai/dsh-scope'
 import type { StepSource } from 'dsh-llm-scripted'
 import { describe, expect, it } from 'vitest'
 import { faultyLog } from '../support/faulty-log.ts'
@@ -155,7 +156,8 @@ describe('before_tool_call', () => {
       'tools/pre-execute',
       async (exec, next) => {
         const { arguments: own } = exec
-        Object.defineProperty(exec, 'arguments', { get: () => own, set: () => undefined })
+        // A host that takes the assignment and does nothing with it.
+        Object.defineProperty(exec, 'arguments', { get: () => own, set: () => {} })
         return await next()
       },
       { prepend: true },
@@ -347,6 +349,34 @@ describe('tool_result_persist', () => {
     await agent.whenIdle()
     expect(resultTexts(agent)[2]).toContain('*** in other words')
     expect(JSON.stringify(agent.session.events)).not.toContain('hunter2')
+  })
+
+  it('changes the logged copy of what a program of the model called, not what the program gets', async () => {
+    const hooked = await bootHookWorld()
+    await listen(hooked.ctx, 'redactor', redact)
+    const { tools } = hooked.ctx
+    const call = {
+      callId: 'outer:code:1' as never,
+      name: 'count',
+      arguments: { text: 'a' },
+      parent: Symbol('outer') as never,
+      signal: new AbortController().signal,
+    }
+    const result = await tools.execute(call)
+    await settleDown()
+    expect(JSON.stringify(result)).toContain('hunter2')
+    expect(hooked.recorder.count('tool_result_persist')).toBe(0)
+    expect(hooked.recorder.of('after_tool_call')[0]).toMatchObject({ isNested: true })
+    const dispatch = { exec: call as never, subCallId: call.callId, name: 'count', isError: false }
+    const { content } = result
+    const logged = await hooked.ctx.waterfall(
+      scopeTarget(tools, undefined),
+      'tools/code-dispatch-log',
+      { ...dispatch, content },
+      () => Promise.resolve(content),
+    )
+    expect(JSON.stringify(logged)).not.toContain('hunter2')
+    expect(hooked.recorder.of('tool_result_persist')[0]).toMatchObject({ isNested: true, toolName: 'count' })
   })
 
   it('refuses an answer that is no message', async () => {
