@@ -1,6 +1,7 @@
 /** What a row of this plugin can set. */
 import z from '@deepseek-ai/schemastery'
 import { MAX_DELAY_MS } from './clock.ts'
+import { HookSettings } from './hooks/settings.ts'
 
 export interface Config {
   /**
@@ -12,10 +13,12 @@ export interface Config {
   defaultTimeoutMs: number
   /** How long a stopped turn may take to end before its lane goes on, milliseconds. */
   graceMs: number
+  hooks?: HookSettings
 }
 
 export const Config: z<Partial<Config>, Config> = z.object({
   recover: z.union(['live', 'all'] as const).default('live'),
   defaultTimeoutMs: z.number().step(1).min(1).max(MAX_DELAY_MS).default(600_000),
   graceMs: z.number().step(1).min(0).max(MAX_DELAY_MS).default(5_000),
+  hooks: HookSettings,
 })

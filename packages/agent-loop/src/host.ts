@@ -12,8 +12,9 @@ import { Openers } from './openers.ts'
 import { Recovery } from './recovery.ts'
 import { checkAbortRequest, checkRunRequest, checkWaitRequest, type CheckedRunRequest } from './request.ts'
 import { viewOf, type RunFold, type RunRecord } from './run-fold.ts'
-import { messageIdOf } from './run-message.ts'
+import { isRunMessageId, messageIdOf } from './run-message.ts'
 import type { Decision } from './run-stream.ts'
+import type { RunnerPorts } from './runner.ts'
 import { endingOfStop } from './settlement.ts'
 import { TurnWatcher } from './turn-watch.ts'
 import type { AcceptedRun, AgentLoopHost, LaneSnapshot, RunOutcome, RunView, SessionOpener } from './types.ts'
@@ -28,9 +29,10 @@ export interface RunHostOptions {
   readonly clock: Clock
   readonly defaultTimeoutMs: number
   readonly graceMs: number
+  readonly outgoing: RunnerPorts['outgoing']
 }
 
-export class RunHost implements AgentLoopHost {
+export class RunHost implements Omit<AgentLoopHost, 'hook'> {
   private readonly clock: Clock
   private readonly ledger: RunLedger
   private readonly openers: Openers
@@ -41,7 +43,7 @@ export class RunHost implements AgentLoopHost {
   private readonly unsure = new Set<string>()
   private closing: Promise<void> | undefined
 
-  constructor({ ctx, log, clock, defaultTimeoutMs, graceMs }: RunHostOptions) {
+  constructor({ ctx, log, clock, defaultTimeoutMs, graceMs, outgoing }: RunHostOptions) {
     const { agents, sessions } = ctx
     const logger = ctx.logger('agent-loop-host')
     const warn = (text: string): void => void logger.warn(text)
@@ -62,6 +64,7 @@ export class RunHost implements AgentLoopHost {
       flush: (session) => sessions.flush(session),
       detached: (operation) => agents.withoutInitiator(operation),
       warn,
+      outgoing,
       defaultTimeoutMs,
       graceMs,
     })
@@ -74,6 +77,13 @@ export class RunHost implements AgentLoopHost {
   /** Reads what is stored and takes up the runs of sessions that are live here. */
   recover(): Promise<void> {
     return this.recovery.start()
+  }
+
+  /** The open run of a session whose message has this id. */
+  runIdOf(sessionId: string, messageId: string): string | undefined {
+    if (!isRunMessageId(messageId)) return undefined
+    const { fold } = this.ledger.stream(sessionId)
+    return fold.open().find((runId) => fold.get(runId)?.messageId === messageId)
   }
 
   /** Takes up every open run, also those of sessions that nobody opened here. */

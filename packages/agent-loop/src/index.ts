@@ -5,10 +5,12 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import type { Config } from './config.ts'
+import { holdBoot } from './hold-boot.ts'
 import { mountHost } from './mount-host.ts'
 import type { AgentLoopHost } from './types.ts'
 
 export { Config } from './config.ts'
+export * from './hooks/index.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
 export {
   TERMINAL_RUN_STATES,
@@ -39,5 +41,8 @@ export const inject = ['agents', 'sessions']
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
   warnWhenMissing(ctx, PACKAGE, ['durableLog'], 'runs are neither accepted nor recovered')
-  await mountOnce(ctx, PACKAGE, ['agents', 'sessions', 'durableLog'], (live) => mountHost(live, config))
+  let mounting: Promise<void> | undefined
+  const mount = (live: Context): Promise<void> => (mounting = mountHost(live, config))
+  await mountOnce(ctx, PACKAGE, ['agents', 'sessions', 'durableLog'], mount)
+  await holdBoot(ctx, () => mounting)
 }

@@ -5,7 +5,10 @@ import type { Context } from '@deepseek-ai/cordis'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { RunHost } from './host.ts'
-import type { AgentLoopHost } from './types.ts'
+import { HookHost } from './hooks/hook-host.ts'
+import { loadHooks, startHooks } from './hooks/start-hooks.ts'
+import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
+import { openDoor } from './door.ts'
 
 /** The part of the Cordis loader that tells when a boot has settled. */
 interface Settling {
@@ -19,10 +22,25 @@ interface Settling {
  */
 export async function mountHost(ctx: Context, config: Config, clock: Clock = systemClock): Promise<void> {
   const { defaultTimeoutMs, graceMs } = config
-  const host = new RunHost({ ctx, log: ctx.durableLog, clock, defaultTimeoutMs, graceMs })
-  ctx.effect(() => () => host.close(), 'lanes of the agent-loop host')
+  const log = ctx.durableLog
+  const settings = config.hooks ?? DEFAULT_HOOK_SETTINGS
+  const hooks = new HookHost({
+    ctx,
+    log,
+    clock,
+    settings,
+    runIdOf: (sessionId, messageId) => host.runIdOf(sessionId, messageId),
+  })
+  const outgoing = hooks.outgoing.bind(hooks)
+  const host = new RunHost({ ctx, log, clock, defaultTimeoutMs, graceMs, outgoing })
+  ctx.effect(
+    () => async () => void (await Promise.all([hooks.stop(), host.close()])),
+    'lanes and hooks of the agent-loop host',
+  )
+  await loadHooks(ctx, hooks, settings)
   await host.recover()
-  ctx.provide('agentLoopHost', facade(host))
+  ctx.provide('agentLoopHost', openDoor(ctx, host, hooks))
+  void startHooks(ctx, hooks)
   if (config.recover === 'all') void adoptAfterBoot(ctx, host)
 }
 
@@ -35,16 +53,4 @@ async function adoptAfterBoot(ctx: Context, host: RunHost): Promise<void> {
     // A boot that failed reports itself; the runs are still ours.
   }
   host.adoptAll()
-}
-
-/** Plain functions: a class instance read through a context would be handed out as a proxy of it. */
-function facade(host: RunHost): AgentLoopHost {
-  return Object.freeze({
-    accept: (request) => host.accept(request),
-    wait: (request) => host.wait(request),
-    abort: (request) => host.abort(request),
-    read: (runId) => host.read(runId),
-    lanes: () => host.lanes(),
-    registerOpener: (opener) => host.registerOpener(opener),
-  } satisfies AgentLoopHost)
 }

@@ -27,6 +27,8 @@ export interface RunnerPorts {
   readonly flush: (session: Session) => Promise<unknown>
   /** Writes the `started` entry. @returns the run as it is now, or none when it is settled already. */
   readonly markStarted: (run: RunRecord) => Promise<RunRecord | undefined>
+  /** What goes out of a run's settlement: hooks may change or hold back its reply. */
+  readonly outgoing: (run: RunRecord, settlement: Settlement) => Promise<Settlement>
   readonly defaultTimeoutMs: number
   /** How long a stopped turn may take to end before the lane goes on. */
   readonly graceMs: number
@@ -41,7 +43,8 @@ export async function driveRun(
   const timeoutMs = run.request?.timeoutMs ?? ports.defaultTimeoutMs
   const disarm = ports.clock.after(timeoutMs, () => control.stop({ kind: 'deadline', timeoutMs }))
   try {
-    return await new RunDrive(run, control, ports).drive()
+    const settlement = await new RunDrive(run, control, ports).drive()
+    return settlement === undefined ? undefined : await ports.outgoing(run, settlement)
   } finally {
     disarm()
   }

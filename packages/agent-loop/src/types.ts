@@ -6,6 +6,7 @@
  * entry. A *session opener* makes the agent of a session live when it is not.
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import type { HookHandler, HookName, HookOptions } from './hooks/types.ts'
 
 export type RunState = 'accepted' | 'running' | 'ok' | 'error' | 'aborted' | 'timed-out' | 'interrupted'
 
@@ -118,4 +119,9 @@ export interface AgentLoopHost {
   lanes(): readonly LaneSnapshot[]
   /** Openers are asked in the order of registration; the default one comes last. Returns the undo. */
   registerOpener(opener: SessionOpener): () => void
+  /**
+   * Calls `handler` at a point of an agent's life; an effect of the calling plugin. Returns the undo.
+   * Throws `invalid` or `closed`. The hooks and their rules are in the README.
+   */
+  hook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): () => void
 }
