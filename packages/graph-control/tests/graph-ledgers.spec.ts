@@ -13,7 +13,9 @@ async function opened(finished = 1) {
   await commit(store, 'c1', { addWork: [work('a')] })
   for (let n = 1; n <= finished; n++) await commit(store, `over${n}`, { graphId: `over${n}`, finish })
   const loads: string[] = []
-  const log = faultyLog(inner, [{ at: 'before-load', fault: 'call', call: (call) => loads.push(call.stream) }])
+  const log = faultyLog(inner, [
+    { at: 'before-load', fault: 'call', call: (call) => loads.push(call.stream) },
+  ])
   const ledgers = new GraphLedgers(log, { announce: () => undefined, report: () => undefined })
   return { ledgers, loads, store }
 }
