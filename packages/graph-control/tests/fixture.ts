@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DurableLog, memoryLog, sqliteLog } from 'dsh-durable-log'
+import { type DurableLog, kvUnitLog, memoryLog, sqliteLog } from 'dsh-durable-log'
+import { memoryKvUnit } from 'dsh-durable-log/testing'
 import { expect, onTestFinished } from 'vitest'
 import {
   type Claim,
@@ -28,8 +29,8 @@ import {
 export const ROOT = 'root-session'
 export const GRAPH = epochGraphId(ROOT, 1)
 
-export type Medium = 'memory' | 'sqlite'
-export const MEDIA: readonly Medium[] = ['memory', 'sqlite']
+export type Medium = 'memory' | 'sqlite' | 'kv'
+export const MEDIA: readonly Medium[] = ['memory', 'sqlite', 'kv']
 
 export interface OpenedLog {
   readonly log: DurableLog
@@ -44,6 +45,7 @@ export async function openLog(medium: Medium): Promise<OpenedLog> {
     onTestFinished(() => log.close())
     return { log, reopen: async () => log }
   }
+  if (medium === 'kv') return openUnit()
   const folder = await mkdtemp(join(tmpdir(), 'graph-control-'))
   const path = join(folder, 'log.sqlite')
   const opened: DurableLog[] = [sqliteLog({ path })]
@@ -56,6 +58,20 @@ export async function openLog(medium: Medium): Promise<OpenedLog> {
     reopen: async () => {
       await Promise.all(opened.map((log) => log.close()))
       opened.push(sqliteLog({ path }))
+      return opened.at(-1) as DurableLog
+    },
+  }
+}
+
+/** A storage unit of DSH; a restart finds it as a crash leaves it. */
+function openUnit(): OpenedLog {
+  const unit = memoryKvUnit()
+  const opened = [kvUnitLog(unit)]
+  onTestFinished(() => Promise.all(opened.map((log) => log.close())).then(() => undefined))
+  return {
+    log: opened[0] as DurableLog,
+    reopen: async () => {
+      opened.push(kvUnitLog(unit.reopen()))
       return opened.at(-1) as DurableLog
     },
   }
@@ -142,6 +158,11 @@ export async function statuses(store: GraphControlStore): Promise<Record<string,
   return Object.fromEntries([...works].map(([workId, { status }]) => [workId, status]))
 }
 
+/** A work id as part of a run id: short, and without the mark of a later attempt. */
+function label(workId: string): string {
+  return workId.length > 100 ? stableHash(workId) : workId.replaceAll('#', '.')
+}
+
 export function provisionRequest(workId: string, revision: number): ProvisionRequest {
   const operatorId = graphOperatorId(GRAPH, workId)
   return {
@@ -151,8 +172,8 @@ export function provisionRequest(workId: string, revision: number): ProvisionReq
     workId,
     operatorId,
     targetSessionId: graphOperatorSessionId(GRAPH, operatorId),
-    initialTurnId: `turn-of-${workId}`,
-    initialRunId: `run-of-${workId}`,
+    initialTurnId: `turn-of-${label(workId)}`,
+    initialRunId: `run-of-${label(workId)}`,
     expectedScheduleRevision: revision,
   }
 }
@@ -171,8 +192,8 @@ export function claimRequest(workId: string, operatorOf = workId, retries = 0): 
     intentFingerprint: stableHash({ intent: workId }),
     targetOperatorId: operatorId,
     targetSessionId: graphOperatorSessionId(GRAPH, operatorId),
-    targetTurnId: `turn-of-${workId}${again}`,
-    targetRunId: `run-of-${workId}${again}`,
+    targetTurnId: `turn-of-${label(workId)}${again}`,
+    targetRunId: `run-of-${label(workId)}${again}`,
   }
 }
 
