@@ -151,7 +151,7 @@ function settleWake(draft: Draft, wake: Wake, end: WakeEnd): void {
     ...(retryAt === undefined ? {} : { retryAt }),
   })
   if (isOpenWake(status)) return
-  draft.live.openWakeId = undefined
+  if (draft.live.openWakeId === wake.wakeId) draft.live.openWakeId = undefined
   draft.live.scheduledWakes = draft.live.scheduledWakes.delete(wake.wakeId)
   // Whatever became of this one, the chain of a recurring wake does not break.
   const next = draft.closed ? undefined : nextOccurrence(wake, at)
