@@ -1,7 +1,7 @@
 import { type DurableLog, type JsonValue, memoryLog } from 'dsh-durable-log'
 import { faultyLog } from 'dsh-durable-log/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { lastEnded, pendingAfter } from '../src/changes.ts'
+import { endedWorks, pendingWorks } from '../src/changes.ts'
 import { type GraphEntry, parseGraphEntry } from '../src/entries.ts'
 import { fold } from '../src/fold.ts'
 import { snapshotOf, stateOfSnapshot } from '../src/graph-snapshot.ts'
@@ -55,8 +55,8 @@ describe('a state restored from a snapshot', () => {
         // What is walked is walked in the same order.
         const options = { maxNewActivations: 5, now: 1_500 }
         expect(reconcile(back, options)).toEqual(reconcile(whole, options))
-        expect(pendingAfter(back, 0, 50)).toEqual(pendingAfter(whole, 0, 50))
-        expect(lastEnded(back, 50)).toEqual(lastEnded(whole, 50))
+        expect(pendingWorks(back, { limit: 50 })).toEqual(pendingWorks(whole, { limit: 50 }))
+        expect(endedWorks(back, { limit: 50 })).toEqual(endedWorks(whole, { limit: 50 }))
       }
       expect(behaviour(restored(whole))).toEqual(behaviour(whole))
     },

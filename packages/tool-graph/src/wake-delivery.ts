@@ -154,7 +154,7 @@ export class WakeDelivery {
       const status = await sender.deliver(
         {
           ...settle,
-          message: wakeMessage(state),
+          message: wakeMessage(state, attempts),
           stillWanted: async () => isWanted(await store.readGraph(graphId), wake, attempts),
         },
         this.abort.signal,

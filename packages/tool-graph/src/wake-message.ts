@@ -6,10 +6,16 @@ import { waitsForOf } from './work-view.ts'
 const SHOWN_WORKS = 16
 const SUMMARY_CHARS = 200
 
-/** One turn's message for the root session. */
-export function wakeMessage(state: GraphState): string {
+/**
+ * One turn's message for the root session.
+ *
+ * @param attempt of the wake. After the first the root may have looked in a turn that was cut off, so
+ *   the account goes back to the last wake that was delivered.
+ */
+export function wakeMessage(state: GraphState, attempt: number): string {
+  const told = attempt > 1 ? lastDelivered(state) : state.seenChangeSeq
   const unseen = endedWorks(state, { limit: SHOWN_WORKS + 1 }).filter(
-    (work) => (work.endedChangeSeq ?? 0) > state.seenChangeSeq,
+    (work) => (work.endedChangeSeq ?? 0) > told,
   )
   const held = heldWorks(state)
   const lines = unseen
@@ -27,6 +33,13 @@ export function wakeMessage(state: GraphState): string {
       ? 'Nothing is pending: read the results you need, then finish the graph or add work.'
       : 'Read what you need with view_agent_graph, decide, and yield again while work is pending.',
   ].join('\n')
+}
+
+function lastDelivered(state: GraphState): number {
+  let told = 0
+  for (const wake of state.wakes.values())
+    if (wake.status === 'delivered') told = Math.max(told, wake.snapshotVersion)
+  return told
 }
 
 function linesOf(state: GraphState, work: Work): readonly string[] {
