@@ -163,7 +163,7 @@ export const mutations: readonly Mutation[] = [
   {
     requirement: 'R61',
     file: 'parameters.ts',
-    search: 'sealed(parameterSchemaSpecToJsonSchema(spec))',
+    search: 'sealed(plainSchema(spec) ?? parameterSchemaSpecToJsonSchema(spec))',
     replace: 'sealed({ ...parameterSchemaSpecToJsonSchema(spec), additionalProperties: false })',
     spec: 'tool-schema.spec.ts',
   },
