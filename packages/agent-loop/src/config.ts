@@ -1,6 +1,7 @@
 /** What a row of this plugin can set. */
 import z from '@deepseek-ai/schemastery'
 import { MAX_DELAY_MS } from './clock.ts'
+import { EventsConfig } from './streams/limits.ts'
 
 export interface Config {
   /**
@@ -12,10 +13,13 @@ export interface Config {
   defaultTimeoutMs: number
   /** How long a stopped turn may take to end before its lane goes on, milliseconds. */
   graceMs: number
+  /** Events of runs and results of tools; see `streams/limits.ts`. */
+  events?: Partial<EventsConfig>
 }
 
 export const Config: z<Partial<Config>, Config> = z.object({
   recover: z.union(['live', 'all'] as const).default('live'),
   defaultTimeoutMs: z.number().step(1).min(1).max(MAX_DELAY_MS).default(600_000),
   graceMs: z.number().step(1).min(0).max(MAX_DELAY_MS).default(5_000),
+  events: EventsConfig,
 })

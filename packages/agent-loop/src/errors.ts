@@ -7,6 +7,7 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `run-not-found`: no such run.
  * - `session-not-found`: nobody can open the session.
  * - `quarantined`: the session's run stream holds an entry this version cannot read; `cause` says which.
+ * - `lagging`: a subscription missed the beginnings of too many runs.
  * - `closed`: the host is shutting down.
  */
 export type AgentLoopErrorCode =
@@ -15,6 +16,7 @@ export type AgentLoopErrorCode =
   | 'run-not-found'
   | 'session-not-found'
   | 'quarantined'
+  | 'lagging'
   | 'closed'
 
 export class AgentLoopError extends HarnessError {

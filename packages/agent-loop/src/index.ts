@@ -9,6 +9,22 @@ import { mountHost } from './mount-host.ts'
 import type { AgentLoopHost } from './types.ts'
 
 export { Config } from './config.ts'
+export type { MessagingTool } from './replies/types.ts'
+export type {
+  AgentEvent,
+  AssistantData,
+  CompactionData,
+  DeliveryReceipt,
+  EventBlock,
+  GapData,
+  LifecycleData,
+  RunEvent,
+  StreamName,
+  SubscribeRequest,
+  ThinkingData,
+  ToolData,
+} from './streams/types.ts'
+export type { FinishedCall } from './streams/turn-translator.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
 export {
   TERMINAL_RUN_STATES,

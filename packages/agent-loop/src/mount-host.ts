@@ -2,9 +2,10 @@
  * Ties one host to the fiber it lives on: open it, recover, provide it, and close it with the fiber.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import { systemClock, type Clock } from './clock.ts'
+import { backgroundClock, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { RunHost } from './host.ts'
+import { streamLimits } from './streams/limits.ts'
 import type { AgentLoopHost } from './types.ts'
 
 /** The part of the Cordis loader that tells when a boot has settled. */
@@ -16,10 +17,17 @@ interface Settling {
  * Resolves when the host has read what is stored and `ctx.agentLoopHost` is there.
  *
  * @param ctx injects `agents`, `sessions` and `durableLog`.
+ * @param background times what nobody waits for.
  */
-export async function mountHost(ctx: Context, config: Config, clock: Clock = systemClock): Promise<void> {
+export async function mountHost(
+  ctx: Context,
+  config: Config,
+  clock: Clock = systemClock,
+  background: Clock = backgroundClock,
+): Promise<void> {
   const { defaultTimeoutMs, graceMs } = config
-  const host = new RunHost({ ctx, log: ctx.durableLog, clock, defaultTimeoutMs, graceMs })
+  const events = { limits: streamLimits(config.events), background }
+  const host = new RunHost({ ctx, log: ctx.durableLog, clock, defaultTimeoutMs, graceMs, events })
   ctx.effect(() => () => host.close(), 'lanes of the agent-loop host')
   await host.recover()
   ctx.provide('agentLoopHost', facade(host))
@@ -46,5 +54,7 @@ function facade(host: RunHost): AgentLoopHost {
     read: (runId) => host.read(runId),
     lanes: () => host.lanes(),
     registerOpener: (opener) => host.registerOpener(opener),
+    subscribe: (request) => host.events.subscribe(request),
+    registerMessagingTool: (tool) => host.events.registerMessagingTool(tool),
   } satisfies AgentLoopHost)
 }

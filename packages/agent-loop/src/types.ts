@@ -6,6 +6,8 @@
  * entry. A *session opener* makes the agent of a session live when it is not.
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import type { MessagingTool } from './replies/types.ts'
+import type { AgentEvent, SubscribeRequest } from './streams/types.ts'
 
 export type RunState = 'accepted' | 'running' | 'ok' | 'error' | 'aborted' | 'timed-out' | 'interrupted'
 
@@ -118,4 +120,15 @@ export interface AgentLoopHost {
   lanes(): readonly LaneSnapshot[]
   /** Openers are asked in the order of registration; the default one comes last. Returns the undo. */
   registerOpener(opener: SessionOpener): () => void
+  /**
+   * The events of a run or a session as they happen. Goes on after `afterSeq` from memory, then from
+   * the durable log; what neither has any more is told as a gap. Reading slowly merges deltas and costs
+   * nothing here; ending the iteration, or the signal, ends nothing else.
+   *
+   * @throws AgentLoopError `invalid` at once. The iteration rejects with `run-not-found`, `lagging`,
+   *   `closed`, or with the durable log's error.
+   */
+  subscribe(request: SubscribeRequest): AsyncIterable<AgentEvent>
+  /** What this tool sends to people is not said again by the run's replies. Returns the undo. */
+  registerMessagingTool(tool: MessagingTool): () => void
 }

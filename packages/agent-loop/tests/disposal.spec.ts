@@ -147,6 +147,6 @@ describe('the plugin', () => {
   it('refuses a configuration that makes no sense', async () => {
     expect(() => plugin.Config({ recover: 'some' as never })).toThrow(/recover|some/)
     expect(() => plugin.Config({ graceMs: -1 })).toThrow(/graceMs|-1/)
-    expect(plugin.Config({})).toEqual({ recover: 'live', defaultTimeoutMs: 600_000, graceMs: 5_000 })
+    expect(plugin.Config({})).toMatchObject({ recover: 'live', defaultTimeoutMs: 600_000, graceMs: 5_000 })
   })
 })
