@@ -9,7 +9,18 @@ import { mountHost } from './mount-host.ts'
 import type { AgentLoopHost } from './types.ts'
 
 export { Config } from './config.ts'
-export type { MessagingTool } from './replies/types.ts'
+export { Chunker, type Chunk } from './replies/chunker.ts'
+export { deliverReplies, type DeliverOptions } from './replies/deliver-replies.ts'
+export { shapeReplies } from './replies/shape-replies.ts'
+export type {
+  BreakPreference,
+  ChunkLimits,
+  MessagingTool,
+  PayloadKind,
+  Reply,
+  ReplyOptions,
+  ReplyPayload,
+} from './replies/types.ts'
 export type {
   AgentEvent,
   AssistantData,
