@@ -53,7 +53,10 @@ export class RunHost implements Omit<AgentLoopHost, 'subscribe' | 'registerMessa
     this.openers = new Openers(ctx)
     this.events = new EventStreams({
       ...events,
-      ...{ ctx, log, clock, warn },
+      ctx,
+      log,
+      clock,
+      warn,
       find: (runId) => this.ledger.find(runId),
       runsOf: (sessionId) => this.ledger.stream(sessionId).fold.all(),
     })

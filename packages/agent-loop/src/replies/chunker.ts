@@ -92,9 +92,14 @@ export class Chunker {
 
   /** Of the fences within reach, any of which may have to be closed by us. */
   private widestMarker(): number {
+    const { maxChars } = this.limits
     let widest = 0
-    for (const line of this.text.slice(0, this.limits.maxChars).split('\n')) {
-      widest = Math.max(widest, fenceAfter(line, undefined, this.maxMarker)?.marker.length ?? 0)
+    let start = 0
+    for (const line of this.text.slice(0, maxChars).split('\n')) {
+      const length = fenceAfter(line, undefined, this.maxMarker)?.marker.length ?? 0
+      // No chunk that ends inside a fence which begins later has to close it.
+      if (start < maxChars - length - 1) widest = Math.max(widest, length)
+      start += line.length + 1
     }
     return widest
   }
@@ -132,10 +137,19 @@ export class Chunker {
     const { text } = this
     for (let index = wholeEnd(text, room); index > room - LOOKAHEAD * 2 && index > 0; index -= 1) {
       if (wholeEnd(text, index) !== index) continue
-      const head = text.slice(text.lastIndexOf('\n', index - 1) + 1, index)
-      if (head === '' || !(looksLikeFence(head) || looksLikeFence(text.slice(index)))) return index
+      const start = text.lastIndexOf('\n', index - 1) + 1
+      if (start === index || !this.isFenceAt(start, index)) return index
     }
     return Math.max(1, wholeEnd(text, room))
+  }
+
+  /** Whether the beginning of the line would close its fence, or its rest look like a fence. */
+  private isFenceAt(start: number, index: number): boolean {
+    if (looksLikeFence(this.text.slice(index))) return true
+    const { fence } = stateAt(this.excerpt, start)
+    const isLine = start > 0 || this.isLineStart
+    const head = this.text.slice(start, index)
+    return isLine && fence !== undefined && fenceAfter(head, fence, this.maxMarker) === undefined
   }
 
   private take(index: number): Chunk {

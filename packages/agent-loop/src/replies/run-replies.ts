@@ -28,6 +28,11 @@ export class RunReplies {
   private readonly answers: ReplyPayload[] = []
   private reasoning: ReplyPayload[] = []
   private draft: MessageDraft | undefined
+  private hasHole = false
+  /** The chunks of the message under way that were sent. */
+  private sent: string[] = []
+  /** Chunks that an attempt before sent and that this one may say again. */
+  private repeated: string[] = []
   private thought = { message: 0, block: -1, text: '' }
   private readonly said = new Map<number, Said>()
   private notesSaid = 0
@@ -54,6 +59,7 @@ export class RunReplies {
         return this.onTool(event.data)
       case 'gap':
         this.draft?.gap()
+        this.hasHole = true
         return [{ kind: 'gap', runId: this.runId }]
       default:
         return []
@@ -82,8 +88,11 @@ export class RunReplies {
 
   private draftOf(message: number): MessageDraft {
     if (this.draft?.message === message) return this.draft
+    // The end of the message before is gone.
+    if (this.draft !== undefined) this.answers.push(...this.cutOff(this.draft))
     const chunk = this.options.blocks === 'text_end' ? (this.options.chunk ?? {}) : undefined
     this.draft = new MessageDraft(message, { silentToken: this.silentToken, chunk })
+    if (this.hasHole) this.draft.gap()
     return this.draft
   }
 
@@ -100,6 +109,9 @@ export class RunReplies {
     const replies = [...this.sendChunks(draft, draft.end(data.text))]
     if (draft.visible !== before) replies.unshift(this.delta(draft))
     this.draft = undefined
+    this.hasHole = false
+    this.sent = []
+    this.repeated = []
     const { text, thinking } = readText(data.text, this.silentToken)
     if (thinking !== '' && this.options.reasoning === 'on') {
       this.reasoning.push(payloadOf('reasoning', message, thinking))
@@ -124,11 +136,19 @@ export class RunReplies {
   }
 
   private sendChunks({ message }: MessageDraft, chunks: readonly Chunk[]): readonly Reply[] {
-    return chunks.flatMap(({ text }) => {
-      if (text.trim() === '') return []
+    return chunks.flatMap(({ raw, text }) => {
+      if (text.trim() === '' || this.isRepeated(raw)) return []
+      this.sent.push(raw)
       const payload = this.receipts.strip(payloadOf('answer', message, text))
       return payload === undefined ? [] : [this.block(payload)]
     })
+  }
+
+  /** A repeated request often begins as the failed one did; the person has that. */
+  private isRepeated(raw: string): boolean {
+    const isSame = this.repeated.shift() === raw
+    if (!isSame) this.repeated = []
+    return isSame
   }
 
   private sendImages(message: number, images: readonly EventBlock[]): readonly Reply[] {
@@ -151,6 +171,8 @@ export class RunReplies {
 
   private reset(message: number): readonly Reply[] {
     this.draft = undefined
+    this.hasHole = false
+    this.repeated = this.sent.slice()
     this.thought = { message: 0, block: -1, text: '' }
     this.reasoning = this.reasoning.filter((payload) => payload.message !== message)
     return [{ kind: 'reset', runId: this.runId, message }]

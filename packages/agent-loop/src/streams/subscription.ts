@@ -32,7 +32,8 @@ export async function* iterate(
 ): AsyncGenerator<AgentEvent, void, undefined> {
   try {
     const row = new ReaderRow(await source.first(), source)
-    while (signal?.aborted !== true) {
+    for (;;) {
+      if (signal?.aborted === true) return
       const { event, isMoving } = await row.look()
       if (event !== undefined) yield event
       else if (isMoving) continue

@@ -21,7 +21,7 @@ export class Wakes {
   }
 
   wakeAll(): void {
-    for (const name of [...this.waiting.keys()]) this.wake(name)
+    for (const name of this.waiting.keys()) this.wake(name)
   }
 
   get size(): number {
