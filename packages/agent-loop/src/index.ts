@@ -66,5 +66,7 @@ export const inject = ['agents', 'sessions']
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
   warnWhenMissing(ctx, PACKAGE, ['durableLog'], 'runs are neither accepted nor recovered')
-  await mountOnce(ctx, PACKAGE, ['agents', 'sessions', 'durableLog'], (live) => mountHost(live, config))
+  await mountOnce(ctx, PACKAGE, ['agents', 'sessions', 'durableLog'], async (live) => {
+    await mountHost(live, config)
+  })
 }

@@ -24,7 +24,7 @@ export async function mountHost(
   config: Config,
   clock: Clock = systemClock,
   background: Clock = backgroundClock,
-): Promise<void> {
+): Promise<RunHost> {
   const { defaultTimeoutMs, graceMs } = config
   const events = { limits: streamLimits(config.events), background }
   const host = new RunHost({ ctx, log: ctx.durableLog, clock, defaultTimeoutMs, graceMs, events })
@@ -32,6 +32,7 @@ export async function mountHost(
   await host.recover()
   ctx.provide('agentLoopHost', facade(host))
   if (config.recover === 'all') void adoptAfterBoot(ctx, host)
+  return host
 }
 
 /** Openers register while the profile boots; foreign sessions are opened when all had the chance. */

@@ -72,12 +72,15 @@ export class RunReader {
   private async readStored(): Promise<Reading> {
     const stored = await this.nextStored()
     if (stored !== undefined) return this.tell(stored)
+    if (this.isOver) return { kind: 'over' }
     const run = await this.ports.find(this.runId)
     if (this.ports.hub(this.runId) !== undefined) return await this.read()
     if (run?.settled === undefined || run.endedAt === undefined) return { kind: 'waiting' }
     const retryAtMs = run.endedAt + SETTLE_GRACE_MS
     if (this.ports.now() < retryAtMs) return { kind: 'waiting', retryAtMs }
-    return this.tell(lastWord(run, this.position))
+    const last = lastWord(run)
+    this.isOver = this.position >= last.seq
+    return this.isOver ? { kind: 'over' } : this.tell(last)
   }
 
   /** The next final in the log behind the position. */
@@ -92,6 +95,8 @@ export class RunReader {
       }
       const event = parseEventEntry(stored, this)
       if (event !== undefined && event.seq > this.position) return event
+      // The reader has the end already.
+      if (event !== undefined && isEnd(event)) this.isOver = true
       this.page = rest
       this.logSeq = stored.seq
     }
@@ -103,7 +108,7 @@ export class RunReader {
     const from = this.position + 1
     if (firstSeq > from) return this.tellGap(firstSeq - 1)
     this.position = event.seq
-    if (event.stream === 'lifecycle' && event.data.phase !== 'start') this.isOver = true
+    if (isEnd(event)) this.isOver = true
     return { kind: 'event', event: (from === event.seq ? alone : { ...alone, firstSeq: from }) as RunEvent }
   }
 
@@ -116,9 +121,13 @@ export class RunReader {
   }
 }
 
+function isEnd({ stream, data }: RunEvent): boolean {
+  return stream === 'lifecycle' && data.phase !== 'start'
+}
+
 /** The end of a run whose events nobody kept, from what the run's own record says. */
-function lastWord(run: RunRecord, position: number): RunEvent {
-  const seq = Math.max(run.attempt * ATTEMPT_ROOM, position) + 1
+function lastWord(run: RunRecord): RunEvent {
+  const seq = run.attempt * ATTEMPT_ROOM + 1
   const { runId, sessionId } = run
   const data = endOf(run)
   return { runId, sessionId, seq, ts: data.phase === 'start' ? 0 : data.endedAt, stream: 'lifecycle', data }

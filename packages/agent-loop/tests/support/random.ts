@@ -27,7 +27,7 @@ export function randomOf(seed: number): Random {
 /** The text in pieces of random length, also in the middle of surrogate pairs. */
 export function split(text: string, random: Random, longest = 40): string[] {
   const pieces: string[] = []
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     const end = start + 1 + random.int(longest)
     pieces.push(text.slice(start, end))
     start = end

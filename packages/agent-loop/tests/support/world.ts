@@ -18,6 +18,7 @@ import { onTestFinished } from 'vitest'
 import type { Config } from '../../src/config.ts'
 import type { AgentLoopHost } from '../../src/index.ts'
 import { mountHost } from '../../src/mount-host.ts'
+import type { RunHost } from '../../src/host.ts'
 import { GateModel } from './gate-model.ts'
 import { ManualClock } from './manual-clock.ts'
 
@@ -35,6 +36,7 @@ export class World {
   readonly log: DurableLog
   readonly sessions: string | undefined
   private readonly config: Config
+  private runHost: RunHost | undefined
   private row: { dispose(): PromiseLike<unknown> } | undefined
 
   private constructor(parts: {
@@ -77,12 +79,20 @@ export class World {
     return host
   }
 
+  /** What the host holds of events; also when it is unloaded. */
+  get streams(): RunHost['events'] {
+    if (this.runHost === undefined) throw new Error('the host was never mounted')
+    return this.runHost.events
+  }
+
   /** Loads the host alone, for the first time or again. */
   async mount(): Promise<void> {
     this.row = await this.ctx.plugin({
       name: 'agent-loop-host-under-test',
       inject: ['agents', 'sessions', 'durableLog'],
-      apply: (live: Context) => mountHost(live, this.config, this.clock),
+      apply: async (live: Context) => {
+        this.runHost = await mountHost(live, this.config, this.clock)
+      },
     })
   }
 
