@@ -161,13 +161,18 @@ export class Chunker {
     this.fence = fence
     this.isLineStart = isLineStart
     const body = trimmed(raw, isInside, fence !== undefined)
-    // Of a fence that was cut, only its closing line may be left.
-    const isBare = isInside ? looksLikeFence(body) && !body.includes('\n') : body.trim() === ''
-    if (fence === undefined && isBare) return { raw, text: '' }
+    if (isBare(body, { isInside, fence })) return { raw, text: '' }
     const after =
       fence === undefined ? '' : `${body.endsWith('\n') || body === '' ? '' : '\n'}${fence.marker}`
     return { raw, text: before + body + after }
   }
+}
+
+/** Whether nothing is left to see: blank lines, or the closing line of a fence that was cut. */
+function isBare(body: string, at: { isInside: boolean; fence: Fence | undefined }): boolean {
+  const rest = body.trim()
+  if (rest === '') return at.isInside || at.fence === undefined
+  return at.isInside && at.fence === undefined && !rest.includes('\n') && looksLikeFence(rest)
 }
 
 /** Without the blank lines around it; inside a fence nothing but the last newline may go. */

@@ -24,8 +24,10 @@ export class MessageDraft {
   /** Whether something was told that the message turned out not to say. */
   isSpoiled = false
   private readonly options: DraftOptions
-  private readonly tags = new ThinkingTags()
-  private readonly gate: SilentGate
+  private tags = new ThinkingTags()
+  private gate: SilentGate
+  /** Whether what tags and gate held back was let go. */
+  private isSettled = false
   private readonly chunker: Chunker
   /** The text as the model wrote it, as far as it is known without holes. */
   private raw = ''
@@ -56,16 +58,13 @@ export class MessageDraft {
     if (this.block !== undefined && block < this.block) return []
     this.enter(block)
     const chunks = this.catchUp(this.raw.slice(this.blockStart), text)
-    return [...chunks, ...this.chunks(() => this.chunker.flush())]
+    return [...chunks, ...this.settle()]
   }
 
   /** The whole text of the message; nothing comes after it. */
   end(text: string): readonly Chunk[] {
-    const chunks = [...this.catchUp(this.raw, text)]
-    const { text: rest, thinking } = this.tags.end()
-    this.thinking += thinking
-    chunks.push(...this.show(this.gate.push(rest) + this.gate.end()))
-    return [...chunks, ...this.chunks(() => this.chunker.flush())]
+    const chunks = this.catchUp(this.raw, text)
+    return [...chunks, ...this.settle()]
   }
 
   private enter(block: number): void {
@@ -82,7 +81,23 @@ export class MessageDraft {
     return []
   }
 
+  /** The text is complete up to here. */
+  private settle(): readonly Chunk[] {
+    if (this.isSettled) return []
+    this.isSettled = true
+    const { text, thinking } = this.tags.end()
+    this.thinking += thinking
+    const chunks = this.show(this.gate.push(text) + this.gate.end())
+    return [...chunks, ...this.chunks(() => this.chunker.flush())]
+  }
+
   private take(piece: string): readonly Chunk[] {
+    if (piece === '') return []
+    if (this.isSettled) {
+      this.isSettled = false
+      this.tags = new ThinkingTags()
+      this.gate = new SilentGate(this.options.silentToken)
+    }
     this.raw += piece
     const { text, thinking } = this.tags.push(piece)
     this.thinking += thinking

@@ -29,6 +29,8 @@ export class RunReplies {
   private reasoning: ReplyPayload[] = []
   private draft: MessageDraft | undefined
   private hasHole = false
+  /** The newest message that ended; what comes late for it is known. */
+  private endedMessage = 0
   /** The chunks of the message under way that were sent. */
   private sent: string[] = []
   /** Chunks that an attempt before sent and that this one may say again. */
@@ -50,7 +52,10 @@ export class RunReplies {
     if (this.isOver) return []
     switch (event.stream) {
       case 'lifecycle':
-        return event.data.phase === 'start' ? [] : this.end(event.data)
+        if (event.data.phase !== 'start') return this.end(event.data)
+        // Another attempt counts its messages from the beginning.
+        this.endedMessage = 0
+        return []
       case 'assistant':
         return this.onAssistant(event.data)
       case 'thinking':
@@ -71,6 +76,7 @@ export class RunReplies {
   }
 
   private onAssistant(data: AssistantData): readonly Reply[] {
+    if (data.message <= this.endedMessage) return []
     if (data.phase === 'reset') return this.reset(data.message)
     const draft = this.draftOf(data.message)
     if (data.phase === 'delta') {
@@ -109,6 +115,7 @@ export class RunReplies {
     const replies = [...this.sendChunks(draft, draft.end(data.text))]
     if (draft.visible !== before) replies.unshift(this.delta(draft))
     this.draft = undefined
+    this.endedMessage = message
     this.hasHole = false
     this.sent = []
     this.repeated = []

@@ -33,7 +33,7 @@ export class SilentGate {
   /** The rest; the text is complete. */
   end(): string {
     if (!this.isOpen && isSilence(this.held, this.token)) this.held = ''
-    else if (this.held.trim() === this.token && this.endOfHope() > 0) this.held = ''
+    else if (this.held.trim() === this.token && this.isWholeWord()) this.held = ''
     this.isOpen = true
     return this.release(this.held.length)
   }
@@ -58,12 +58,19 @@ export class SilentGate {
     return word.startsWith(this.token) && /^\s/.test(follows) ? follows.trimStart() : text
   }
 
+  /** Whether what is held begins with a word of its own. */
+  private isWholeWord(): boolean {
+    return this.isWordStart || /^\s/.test(this.held)
+  }
+
   /** How many characters at the end may become the word as the last one of the text. */
   private endOfHope(): number {
     const [tail = '', word = '', space = ''] = /(?:^|\s+)(\S+)(\s*)$/.exec(this.held) ?? []
     const mayBe = word === this.token || (space === '' && this.token.startsWith(word))
-    const isWord = this.isWordStart || tail.length < this.held.length || /^\s/.test(tail)
-    return word !== '' && mayBe && isWord ? tail.length : 0
+    const isWord = tail.length < this.held.length || this.isWholeWord()
+    if (word !== '' && mayBe && isWord) return tail.length
+    // The word may follow, and would take the space before it along.
+    return /\s*$/.exec(this.held)?.[0].length ?? 0
   }
 }
 
