@@ -43,7 +43,12 @@ export class MessagingTools {
     const tool = this.tools.get(call.name)
     if (tool === undefined) return undefined
     try {
-      const receipt = tool.receipt(call)
+      const receipt: unknown = tool.receipt(call)
+      if (receipt instanceof Promise) {
+        // Nobody waits for it; its failure must not end the process.
+        receipt.catch(() => undefined)
+        throw new TypeError('it answered with a promise, which comes too late')
+      }
       return receipt === undefined ? undefined : wellFormed(receiptSchema.parse(receipt))
     } catch (error) {
       warn(`messaging tool ${JSON.stringify(call.name)} gave no receipt: ${String(error)}`)

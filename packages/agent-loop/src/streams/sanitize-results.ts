@@ -7,7 +7,7 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { ContentBlock } from '@deepseek-ai/dsh-llm'
-import type {} from '@deepseek-ai/dsh-tools'
+import type { PostToolDecision } from '@deepseek-ai/dsh-tools'
 import { sanitizeBlocks, type ContentLimits } from './tool-content.ts'
 
 /** @param ctx owns the listeners; a plain plugin context hears every agent's tools. */
@@ -16,7 +16,7 @@ export function sanitizeToolResults(ctx: Context, limits: ContentLimits): void {
   const isClean = (blocks: readonly ContentBlock[]): boolean => sanitizeBlocks(blocks, limits) === blocks
   ctx.on(
     'tools/post-execute',
-    async (exec, result, next) => {
+    async (exec, result, next): Promise<PostToolDecision> => {
       const decision = await next()
       // A program gets the value of its calls; what of them is logged comes by the other event.
       if (exec.parent !== undefined) return decision

@@ -35,11 +35,12 @@ export interface TranslatorPorts {
 
 interface OpenBlock {
   readonly type: string
-  /** What the deltas said so far, as far as it was told. */
-  text: string
+  /** Whether a delta was told. */
+  isTold: boolean
+  /** What its end said. */
+  whole: string | undefined
   /** A high surrogate whose other half is still to come. */
   held: string
-  isEnded: boolean
 }
 
 interface OpenCall {
@@ -113,20 +114,20 @@ export class TurnTranslator {
   }
 
   private open(index: number, type: string): OpenBlock {
-    const block = { type, text: '', held: '', isEnded: false }
+    const block = { type, isTold: false, whole: undefined, held: '' }
     this.blocks.set(index, block)
     return block
   }
 
   private onDelta(index: number, type: 'text' | 'reasoning', piece: string): readonly EventBody[] {
     const block = this.blocks.get(index) ?? this.open(index, type)
-    if (block.isEnded || block.type !== type) return []
+    if (block.whole !== undefined || block.type !== type) return []
     const text = block.held + piece
     const end = endsInHalf(text) ? text.length - 1 : text.length
     block.held = text.slice(end)
     const delta = text.slice(0, end)
     if (delta === '') return []
-    block.text += delta
+    block.isTold = true
     const data = { phase: 'delta', message: this.message, block: index, delta } as const
     return [type === 'text' ? { stream: 'assistant', data } : { stream: 'thinking', data }]
   }
@@ -134,9 +135,8 @@ export class TurnTranslator {
   private onBlockEnd(index: number, content: ContentBlock): readonly EventBody[] {
     if (content.type !== 'text' && content.type !== 'reasoning') return []
     const block = this.blocks.get(index) ?? this.open(index, content.type)
-    if (block.isEnded) return []
-    block.isEnded = true
-    block.text = content.text
+    if (block.whole !== undefined) return []
+    block.whole = content.text
     const text = finalText(content.text)
     const where = { message: this.message, block: index, text }
     return content.type === 'text'
@@ -173,18 +173,19 @@ export class TurnTranslator {
   private missingEnd(content: ContentBlock, index: number): readonly EventBody[] {
     if (content.type !== 'reasoning') return []
     const told = [...this.blocks.values()].some(
-      (block) => block.type === 'reasoning' && block.isEnded && block.text === content.text,
+      (block) => block.type === 'reasoning' && block.whole === content.text,
     )
     return told ? [] : this.onBlockEnd(this.openReasoning() ?? index, content)
   }
 
   private openReasoning(): number | undefined {
-    for (const [index, block] of this.blocks) if (block.type === 'reasoning' && !block.isEnded) return index
+    for (const [index, block] of this.blocks)
+      if (block.type === 'reasoning' && block.whole === undefined) return index
     return undefined
   }
 
   private restart(): readonly EventBody[] {
-    const isTold = [...this.blocks.values()].some(({ text }) => text !== '')
+    const isTold = [...this.blocks.values()].some(({ isTold, whole = '' }) => isTold || whole !== '')
     const reason = this.hasCompacted ? ('compaction-retry' as const) : ('request-retry' as const)
     this.hasFailed = false
     this.hasCompacted = false

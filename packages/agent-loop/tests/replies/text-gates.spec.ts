@@ -21,7 +21,7 @@ function part(pieces: readonly string[]): { text: string; thinking: string } {
 describe('the silent word', () => {
   it('is held back from its first letter on', () => {
     for (const whole of ['NO_REPLY', ' \nNO_REPLY\n ', 'no_reply', 'No_Reply']) {
-      expect(gate([...whole]).join(''), whole).toBe('')
+      expect(gate([...whole]).join('')).toBe('')
     }
   })
 
@@ -48,7 +48,6 @@ describe('the silent word', () => {
       let shown = ''
       for (const piece of told) {
         shown += piece
-        if (withoutToken(whole) === '') expect(shown, `seed ${seed}`).toBe('')
         expect(withoutToken(whole).startsWith(shown), `seed ${seed}`).toBe(true)
       }
     }
