@@ -27,7 +27,8 @@ export function shapePayloads(tale: RunTale): readonly ReplyPayload[] {
     return isEcho ? [] : (tale.receipts.strip(payload) ?? [])
   })
   const payloads = [...(error === undefined ? [] : [error]), ...tale.toolNotes, ...tale.reasoning, ...answers]
-  const isSpeechless = error === undefined && answers.length === 0 && tale.receipts.isEmpty
+  const isQuiet = tale.end.phase === 'error' && error === undefined
+  const isSpeechless = !isQuiet && error === undefined && answers.length === 0 && tale.receipts.isEmpty
   if (!isSpeechless || tale.failure === undefined) return payloads
   return [...payloads, payloadOf('error', tale.failure.message, failureText(tale.failure))]
 }

@@ -31,6 +31,7 @@ export class RunReplies {
   private hasHole = false
   /** The newest message that ended; what comes late for it is known. */
   private endedMessage = 0
+  private attempt = 0
   /** The chunks of the message under way that were sent. */
   private sent: string[] = []
   /** Chunks that an attempt before sent and that this one may say again. */
@@ -53,9 +54,7 @@ export class RunReplies {
     switch (event.stream) {
       case 'lifecycle':
         if (event.data.phase !== 'start') return this.end(event.data)
-        // Another attempt counts its messages from the beginning.
-        this.endedMessage = 0
-        return []
+        return this.begin(event.data.attempt)
       case 'assistant':
         return this.onAssistant(event.data)
       case 'thinking':
@@ -69,6 +68,13 @@ export class RunReplies {
       default:
         return []
     }
+  }
+
+  /** Another attempt counts its messages from the beginning; one that is taken up goes on. */
+  private begin(attempt: number): readonly Reply[] {
+    if (attempt > this.attempt) this.endedMessage = 0
+    this.attempt = Math.max(attempt, this.attempt)
+    return []
   }
 
   private get isStreaming(): boolean {

@@ -5,25 +5,28 @@
  * A hub is freed when its run has been over for the retention; then the durable log answers.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import { SessionId } from '@deepseek-ai/dsh-session'
+import { SessionId, type SessionEvent } from '@deepseek-ai/dsh-session'
 import type { DurableLog } from 'dsh-durable-log'
 import type { Clock } from '../clock.ts'
 import type { RunEntry } from '../entries.ts'
 import { AgentLoopError } from '../errors.ts'
+import type { RunTale } from '../replies/payloads.ts'
 import { MessagingTools } from '../replies/messaging-tools.ts'
-import type { MessagingTool } from '../replies/types.ts'
+import { turnPayloads } from '../replies/turn-payloads.ts'
+import type { MessagingTool, ReplyOptions, ReplyPayload } from '../replies/types.ts'
 import type { RunRecord } from '../run-fold.ts'
 import { EVENT_STREAM_PREFIX } from './event-entries.ts'
 import type { RingLimits } from './event-ring.ts'
 import { RunHub, type HubPorts } from './run-hub.ts'
-import { endOf, RunReader, type ReaderPorts } from './run-reader.ts'
+import { runNews, runSource, sessionNews, SessionSource, type SourcePorts } from './reader-sources.ts'
+import { endOf, RunReader } from './run-reader.ts'
 import { sanitizeToolResults } from './sanitize-results.ts'
-import { SessionFeed } from './session-feed.ts'
+import type { SessionFeed } from './session-feed.ts'
 import { checkSubscribeRequest } from './subscribe-request.ts'
-import { iterate, type ReaderSource } from './subscription.ts'
+import { iterate } from './subscription.ts'
 import type { ContentLimits } from './tool-content.ts'
-import { TurnRuns } from './turn-runs.ts'
-import type { AgentEvent, SubscribeRequest } from './types.ts'
+import { eventsBehind, TurnRuns } from './turn-runs.ts'
+import type { AgentEvent, EventBody, SubscribeRequest } from './types.ts'
 import { Wakes } from './wakes.ts'
 
 export interface EventStreamsOptions {
@@ -61,7 +64,7 @@ export class EventStreams {
   /** Undoes the timer that frees a hub. */
   private readonly expiries = new Map<string, () => void>()
   private readonly hubPorts: HubPorts
-  private readonly readerPorts: ReaderPorts
+  private readonly sourcePorts: SourcePorts
   private readonly unsubscribe: () => void
   private isClosed = false
 
@@ -78,15 +81,25 @@ export class EventStreams {
       receiptOf: (call) => this.tools.receiptOf(call, warn),
       changed: (hub) => this.onChanged(hub),
     }
-    this.readerPorts = { log, now, hub: (runId) => this.hubs.get(runId), find: options.find }
+    const readerPorts = { log, now, hub: (runId: string) => this.hubs.get(runId), find: options.find }
+    this.sourcePorts = {
+      wakes: this.wakes,
+      assertOpen: () => this.assertOpen(),
+      find: options.find,
+      runsOf: options.runsOf,
+      hasBegun: (run) => run.attempt > 0 || this.hubs.has(run.runId),
+      reader: (run, afterSeq) => new RunReader(run, afterSeq, readerPorts),
+      follow: (sessionId, feed) => this.follow(sessionId, feed),
+    }
     this.unsubscribe = log.subscribe(EVENT_STREAM_PREFIX, ({ stream }) =>
-      this.wakes.wake(`run:${stream.slice(EVENT_STREAM_PREFIX.length)}`),
+      this.wakes.wake(runNews(stream.slice(EVENT_STREAM_PREFIX.length))),
     )
     sanitizeToolResults(ctx, limits.logged)
     ctx.on('session/event', (session, event) => {
       for (const run of this.turns.follow(session, event)) {
         const hub = this.hubs.get(run.runId)
-        if (hub === undefined) this.catchUp(this.hubFor(run), run)
+        // The hub of a run that is taken up in the middle is told this event, too.
+        if (hub === undefined) this.replay(this.takeUp(run), eventsBehind(session, run.messageId))
         else hub.tell(hub.translator.push(event))
       }
     })
@@ -98,22 +111,22 @@ export class EventStreams {
    * @param isOwn whether this process wrote it; others tell the events of theirs themselves.
    */
   folded(run: RunRecord, entry: RunEntry, isOwn: boolean): void {
-    if (entry.type === 'run/settled') return this.onSettled(run, isOwn)
-    if (run.settled !== undefined) return
-    this.turns.add(run)
-    if (entry.type !== 'run/started') return
-    if (!isOwn) return this.announce(run)
-    const { attempt, startedAt } = entry.data
-    const hub = this.hubFor({ ...run, attempt: attempt - 1 })
-    hub.tell([{ stream: 'lifecycle', data: { phase: 'start', attempt, startedAt } }])
-    if (this.options.ctx.agents.get(SessionId(run.sessionId))?.status === 'running') this.catchUp(hub, run)
+    try {
+      if (entry.type === 'run/settled') this.onSettled(run, isOwn)
+      else if (run.settled === undefined) this.onOpen(run, entry, isOwn)
+    } catch (error) {
+      // The run goes on, whatever is wrong with its events.
+      this.options.warn(`events of run ${run.runId} are not told: ${String(error)}`)
+    }
   }
 
   /** @throws AgentLoopError `invalid` at once; the iteration rejects with `run-not-found` or `closed`. */
   subscribe(input: SubscribeRequest): AsyncIterable<AgentEvent> {
     this.assertOpen()
     const request = checkSubscribeRequest(input)
-    const source = request.sessionId === undefined ? this.runSource(request) : this.sessionSource(request)
+    const { sourcePorts } = this
+    const isOne = request.sessionId === undefined
+    const source = isOne ? runSource(request, sourcePorts) : new SessionSource(request, sourcePorts)
     return iterate(source, this.options.clock, request.signal)
   }
 
@@ -121,6 +134,19 @@ export class EventStreams {
   registerMessagingTool(tool: MessagingTool): () => void {
     this.assertOpen()
     return this.tools.register(tool)
+  }
+
+  /**
+   * What a run says to a person in all, for its result.
+   *
+   * @param events the events of its turn, from its message on.
+   */
+  payloadsOf(
+    events: readonly SessionEvent[],
+    end: RunTale['end'],
+    options: ReplyOptions = {},
+  ): readonly ReplyPayload[] {
+    return turnPayloads(events, { end, options, ports: this.hubPorts })
   }
 
   /** How much is held: for metrics and tests. */
@@ -150,11 +176,28 @@ export class EventStreams {
     )
   }
 
+  private onOpen(run: RunRecord, entry: RunEntry, isOwn: boolean): void {
+    this.turns.add(run)
+    if (entry.type !== 'run/started') return
+    if (!isOwn) return this.announce(run)
+    const { sessionId, messageId } = run
+    // An attempt has its room behind those before it.
+    const hub = this.hubFor({ ...run, attempt: run.attempt - 1 })
+    hub.tell(startOf(run))
+    const agent = this.options.ctx.agents.get(SessionId(sessionId))
+    if (agent?.status === 'running') this.replay(hub, this.turns.missed(agent.session, messageId))
+  }
+
   private onSettled(run: RunRecord, isOwn: boolean): void {
     this.turns.remove(run)
-    const isHere = this.hubs.has(run.runId)
-    if (isOwn || isHere) this.hubFor(run).end(endOf(run))
-    else this.announce(run)
+    const hub = this.hubs.get(run.runId)
+    if (hub !== undefined) return hub.end(endOf(run))
+    if (!isOwn) return this.announce(run)
+    const session = this.options.ctx.sessions.get(SessionId(run.sessionId))
+    const late = this.takeUp(run)
+    // Its turn was over before this process could follow it; the session knows what it said.
+    if (session !== undefined && run.attempt > 0) this.replay(late, eventsBehind(session, run.messageId))
+    late.end(endOf(run))
   }
 
   /** The hub of a run, made at its first event in this process. */
@@ -167,118 +210,63 @@ export class EventStreams {
     return hub
   }
 
-  /** Tells what the run's turn said before the run was known here, when its message is in it already. */
-  private catchUp(hub: RunHub, run: RunRecord): void {
-    const session = this.options.ctx.sessions.get(SessionId(run.sessionId))
-    if (session === undefined) return
-    for (const event of this.turns.missed(session, run.messageId)) hub.tell(hub.translator.push(event))
+  /** The hub of a run that an earlier process, or an earlier host, has started. */
+  private takeUp(run: RunRecord): RunHub {
+    const hub = this.hubFor(run)
+    hub.tell(startOf(run))
+    return hub
+  }
+
+  private replay(hub: RunHub, events: readonly SessionEvent[]): void {
+    for (const event of events) hub.tell(hub.translator.push(event))
   }
 
   /** A run of another process has something to say. */
-  private announce({ runId, sessionId }: RunRecord): void {
-    for (const feed of this.feeds.get(sessionId) ?? []) feed.add(runId)
-    this.wakes.wake(`run:${runId}`)
-    this.wakes.wake(`session:${sessionId}`)
+  private announce({ runId, sessionId, settled }: RunRecord): void {
+    for (const feed of this.feeds.get(sessionId) ?? []) {
+      feed.add(runId)
+      // It is told of once more at most.
+      if (settled !== undefined) feed.forget(runId)
+    }
+    this.wakes.wake(runNews(runId))
+    this.wakes.wake(sessionNews(sessionId))
+  }
+
+  private follow(sessionId: string, feed: SessionFeed): () => void {
+    const feeds = this.feeds.get(sessionId) ?? new Set()
+    this.feeds.set(sessionId, feeds.add(feed))
+    return () => {
+      feeds.delete(feed)
+      if (feeds.size === 0 && this.feeds.get(sessionId) === feeds) this.feeds.delete(sessionId)
+    }
   }
 
   private onChanged(hub: RunHub): void {
-    const { runId, sessionId } = hub
-    if (hub.isOver && !this.isClosed) {
-      const { background, limits } = this.options
-      this.expiries.set(
-        runId,
-        background.after(limits.retentionMs, () => void this.free(hub)),
-      )
-    }
-    this.wakes.wake(`run:${runId}`)
-    this.wakes.wake(`session:${sessionId}`)
+    if (hub.isOver && !this.isClosed) this.expire(hub)
+    this.wakes.wake(runNews(hub.runId))
+    this.wakes.wake(sessionNews(hub.sessionId))
+  }
+
+  private expire(hub: RunHub): void {
+    const { background, limits } = this.options
+    this.expiries.set(
+      hub.runId,
+      background.after(limits.retentionMs, () => void this.free(hub)),
+    )
   }
 
   private async free(hub: RunHub): Promise<void> {
     await hub.flush()
+    if (this.isClosed) return
+    // The log is away: nobody else has these events.
+    if (hub.hasUnwritten) return this.expire(hub)
     this.expiries.delete(hub.runId)
     this.hubs.delete(hub.runId)
     for (const feed of this.feeds.get(hub.sessionId) ?? []) feed.forget(hub.runId)
   }
+}
 
-  private reader(run: { runId: string; sessionId: string }, afterSeq: number): RunReader {
-    return new RunReader(run, afterSeq, this.readerPorts)
-  }
-
-  private runSource({ runId = '', afterSeq = 0 }: SubscribeRequest): ReaderSource {
-    return {
-      first: async () => [this.reader(await this.known(runId), afterSeq)],
-      more: () => {
-        this.assertOpen()
-        return []
-      },
-      isComplete: () => true,
-      onNews: (_readers, callback) => this.wakes.on(`run:${runId}`, callback),
-      ended: () => undefined,
-    }
-  }
-
-  private sessionSource({ sessionId = '', runId, afterSeq }: SubscribeRequest): ReaderSource {
-    const later: RunRecord[] = []
-    let backlog: RunRecord[] = []
-    let feed: SessionFeed | undefined
-    const open = (): void => {
-      feed = new SessionFeed(
-        sessionId,
-        [...backlog, ...later].map((run) => run.runId),
-      )
-      this.feeds.set(sessionId, (this.feeds.get(sessionId) ?? new Set()).add(feed))
-    }
-    return {
-      first: async () => {
-        if (runId !== undefined) this.assertIn(await this.known(runId), sessionId)
-        const runs = [...this.options.runsOf(sessionId)]
-        const from = runId === undefined ? 0 : runs.findIndex((run) => run.runId === runId)
-        const isPast = (run: RunRecord): boolean => run.settled !== undefined
-        if (runId !== undefined || afterSeq === 0) backlog = runs.slice(from).filter(isPast)
-        later.push(...runs.slice(from).filter((run) => !isPast(run) && this.hasBegun(run)))
-        open()
-        return []
-      },
-      more: (isIdle) => {
-        this.assertOpen()
-        const position = (run: RunRecord): number => (run.runId === runId ? (afterSeq ?? 0) : 0)
-        const past = isIdle ? backlog.shift() : undefined
-        if (past !== undefined) return [this.reader(past, position(past))]
-        if (backlog.length > 0 || (later.length > 0 && !isIdle)) return []
-        const begun = later.splice(0).map((run) => this.reader(run, position(run)))
-        const fresh = (feed?.take() ?? []).map((id) => this.reader({ runId: id, sessionId }, 0))
-        return [...begun, ...fresh]
-      },
-      isComplete: () => false,
-      onNews: (readers, callback) => {
-        const names = [`session:${sessionId}`, ...readers.map((reader) => `run:${reader.runId}`)]
-        const undos = names.map((name) => this.wakes.on(name, callback))
-        return () => undos.forEach((undo) => undo())
-      },
-      ended: () => {
-        const feeds = this.feeds.get(sessionId)
-        if (feed !== undefined) feeds?.delete(feed)
-        if (feeds?.size === 0) this.feeds.delete(sessionId)
-      },
-    }
-  }
-
-  private hasBegun(run: RunRecord): boolean {
-    return run.attempt > 0 || this.hubs.has(run.runId)
-  }
-
-  private async known(runId: string): Promise<RunRecord> {
-    const run = await this.options.find(runId)
-    if (run !== undefined) return run
-    throw new AgentLoopError('run-not-found', `no run ${JSON.stringify(runId)} was ever accepted`)
-  }
-
-  private assertIn({ runId, sessionId }: RunRecord, asked: string): void {
-    if (sessionId === asked) return
-    throw new AgentLoopError(
-      'invalid',
-      `subscribe refused: run ${JSON.stringify(runId)} belongs to session ${JSON.stringify(sessionId)}`,
-    )
-  }
+function startOf({ attempt, startedAt }: RunRecord): readonly EventBody[] {
+  if (startedAt === undefined) return []
+  return [{ stream: 'lifecycle', data: { phase: 'start', attempt, startedAt } }]
 }

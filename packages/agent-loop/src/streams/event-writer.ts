@@ -42,6 +42,10 @@ export class EventWriter {
     if (isOld || this.pending.length >= MAX_PENDING) void this.flush()
   }
 
+  get hasPending(): boolean {
+    return this.pending.length > 0
+  }
+
   /** Resolves when the log has, or has refused, what was added so far. Never rejects. */
   flush(): Promise<void> {
     if (this.pending.length === 0) return this.writing ?? Promise.resolve()

@@ -62,6 +62,11 @@ export class RunHub {
     return this.writer.flush()
   }
 
+  /** Whether the log is still to get some of the finals. */
+  get hasUnwritten(): boolean {
+    return this.writer.hasPending
+  }
+
   private push(body: EventBody): void {
     const { runId, sessionId } = this
     const event = { runId, sessionId, seq: this.ring.lastSeq + 1, ts: this.ports.now(), ...body } as RunEvent

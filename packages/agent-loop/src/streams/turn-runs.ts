@@ -15,7 +15,10 @@ export class TurnRuns {
   add(run: RunRecord): void {
     const isNew = !this.open.has(run.messageId)
     this.open.set(run.messageId, run)
-    if (isNew) this.openBySession.set(run.sessionId, (this.openBySession.get(run.sessionId) ?? 0) + 1)
+    if (!isNew) return
+    this.openBySession.set(run.sessionId, (this.openBySession.get(run.sessionId) ?? 0) + 1)
+    // Its message may be in the open turn already; the next event looks for it.
+    this.turns.delete(run.sessionId)
   }
 
   remove({ sessionId, messageId }: RunRecord): void {
@@ -71,4 +74,13 @@ export class TurnRuns {
     if (event.type !== 'user/message') return
     if (this.open.get(event.data.id)?.sessionId === session.id) turn.add(event.data.id)
   }
+}
+
+/** The events of the turn that the message is in, from it on; none when it is in no turn. */
+export function eventsBehind(session: Session, messageId: string): readonly SessionEvent[] {
+  const { events } = session
+  const start = events.findLastIndex((event) => event.type === 'user/message' && event.data.id === messageId)
+  if (start < 0) return []
+  const end = events.findIndex((event, index) => index > start && event.type === 'turn/end')
+  return events.slice(start + 1, end < 0 ? undefined : end)
 }

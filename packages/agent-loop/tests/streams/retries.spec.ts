@@ -138,6 +138,7 @@ describe('a turn', () => {
     expect(outline(told)).toEqual([
       'lifecycle/start',
       'gap',
+      'lifecycle/start',
       'assistant/delta',
       'assistant/text-end',
       'assistant/message-end',
