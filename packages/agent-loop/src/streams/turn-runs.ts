@@ -63,7 +63,8 @@ export class TurnRuns {
     const events = session.events
     for (let index = events.length - 1; index >= 0; index -= 1) {
       const event = events[index]
-      if (event === undefined || event.type === 'turn/start') break
+      const isEarlier = event?.type === 'turn/end' && index < events.length - 1
+      if (event === undefined || event.type === 'turn/start' || isEarlier) break
       this.join(turn, session, event)
     }
     this.turns.set(session.id, turn)
