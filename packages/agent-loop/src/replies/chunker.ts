@@ -65,7 +65,7 @@ export class Chunker {
   /** The rest of the text, which is complete. */
   flush(): readonly Chunk[] {
     const chunks: Chunk[] = []
-    while (this.text.length > this.room) chunks.push(this.take(this.forcedCut()))
+    while (this.text.length > this.lastRoom) chunks.push(this.take(this.forcedCut(this.lastRoom)))
     if (this.text !== '') chunks.push(this.take(this.text.length))
     return chunks
   }
@@ -88,6 +88,13 @@ export class Chunker {
     const { maxChars } = this.limits
     const marker = Math.max(this.fence?.marker.length ?? 0, this.widestMarker())
     return marker === 0 ? maxChars : maxChars - this.reopening.length - marker - 1
+  }
+
+  /** The room when the text ends here, maybe inside a fence that begins late. */
+  private get lastRoom(): number {
+    const { fence } = stateAt(this.excerpt, this.text.length)
+    const closing = fence === undefined ? 0 : fence.marker.length + 1
+    return Math.min(this.room, this.limits.maxChars - this.reopening.length - closing)
   }
 
   /** Of the fences within reach, any of which may have to be closed by us. */
@@ -119,8 +126,7 @@ export class Chunker {
     return isFull ? this.forcedCut() : 0
   }
 
-  private forcedCut(): number {
-    const { room } = this
+  private forcedCut(room = this.room): number {
     const least = Math.min(this.limits.minChars, room)
     const reachable = breaksOf(this.excerpt).filter(({ index }) => index <= room)
     const outside = reachable.filter(({ isInFence }) => !isInFence)

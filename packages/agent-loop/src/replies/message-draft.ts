@@ -67,6 +67,11 @@ export class MessageDraft {
     return [...chunks, ...this.settle()]
   }
 
+  /** The message ends without an end: what is held back is let go. */
+  abandon(): readonly Chunk[] {
+    return this.settle()
+  }
+
   private enter(block: number): void {
     if (block === this.block) return
     this.block = block

@@ -224,11 +224,19 @@ export class RunReplies {
     this.isOver = true
     const { runId, receipts, notes } = this
     const { toolNotes, reasoning } = this
-    const partial = this.draft === undefined ? [] : this.cutOff(this.draft)
-    const answers = [...this.answers, ...partial]
+    const rest = this.draft === undefined ? [] : this.abandon(this.draft)
+    const { answers } = this
     const all = shapePayloads({ end, toolNotes, reasoning, answers, receipts, failure: notes.failure })
     const payloads = all.flatMap((payload) => this.unsaid(payload))
-    return [{ kind: 'final', runId, state: end.state, payloads, all }]
+    return [...rest, { kind: 'final', runId, state: end.state, payloads, all }]
+  }
+
+  /** The run ended in the middle of a message. @returns the blocks that were still held back. */
+  private abandon(draft: MessageDraft): readonly Reply[] {
+    const blocks = this.sendChunks(draft, draft.abandon())
+    this.answers.push(...this.cutOff(draft))
+    if (this.options.blocks === 'text_end') this.saidOf(draft.message).isComplete = !draft.isSpoiled
+    return blocks
   }
 
   /** What was told of a message that never ended. */

@@ -32,7 +32,7 @@ function randomLimits(random: Random): ChunkLimits {
 }
 
 describe('chunks of a random text', () => {
-  const seeds = Array.from({ length: 2_000 }, (_, seed) => seed)
+  const seeds = Array.from({ length: 1_000 }, (_, seed) => seed + 9_500)
 
   it('are together the text, whatever pieces it came in', () => {
     for (const seed of seeds) {

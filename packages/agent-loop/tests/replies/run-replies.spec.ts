@@ -122,6 +122,15 @@ describe('blocks at the end of a text', () => {
     expect(final(replies).payloads).toEqual([])
   })
 
+  it('say what they had held back when the run is cut off, and the final does not say it again', () => {
+    const replies = tell(
+      [delta('First part.\n\nSecond pa'), failed('run-timeout', 'Too late.', 'timed-out')],
+      options,
+    )
+    expect(blocks(replies)).toEqual(['answer: First part.', 'answer: Second pa'])
+    expect(lines(final(replies).payloads)).toEqual(['error: Too late.'])
+  })
+
   it('say an image once, and one without text', () => {
     const replies = tell(
       [messageEnd('', 1, [image('a')]), messageEnd('Look.', 2, [image('b')]), ended],
