@@ -1,5 +1,5 @@
 /** Where a text may be cut, and how good each place is. Pure. */
-import { fenceAfter, type Fence } from './fences.ts'
+import { fenceAfter, looksLikeFence, type Fence } from './fences.ts'
 
 /** From the best to the worst; a cut anywhere is the last resort and none of these. */
 export type BreakKind = 'paragraph' | 'newline' | 'sentence' | 'whitespace'
@@ -62,7 +62,10 @@ function* linesOf({ text, isLineStart, fence, maxMarker }: Excerpt): Generator<L
 
 function breaksIn(line: Line, text: string): readonly Break[] {
   const { start, end, isComplete, before, after, isBlank } = line
-  const inner = before === undefined && after === undefined ? innerBreaks(text.slice(start, end), start) : []
+  const content = text.slice(start, end)
+  // The beginning of a line that is no fence may be one.
+  const isPlain = before === undefined && after === undefined && !looksLikeFence(content)
+  const inner = isPlain ? innerBreaks(content, start) : []
   // A line that goes on so would look like a fence at the beginning of a chunk.
   const known = inner.filter(({ index }) => index < end && text[index] !== '`' && text[index] !== '~')
   if (!isComplete) return known.filter(({ index }) => index < text.length)

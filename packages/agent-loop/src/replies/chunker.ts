@@ -154,8 +154,9 @@ export class Chunker {
     if (looksLikeFence(this.text.slice(index))) return true
     const { fence } = stateAt(this.excerpt, start)
     const isLine = start > 0 || this.isLineStart
-    const head = this.text.slice(start, index)
-    return isLine && fence !== undefined && fenceAfter(head, fence, this.maxMarker) === undefined
+    const [head, line = ''] = [this.text.slice(start, index), this.text.slice(start).split('\n', 1)[0]]
+    const after = (part: string): Fence | undefined => fenceAfter(part, fence, this.maxMarker)
+    return isLine && (after(head) === undefined) !== (after(line) === undefined)
   }
 
   private take(index: number): Chunk {
