@@ -78,8 +78,7 @@ export class SessionSource implements ReaderSource {
     this.ports.assertOpen()
     const over = isIdle ? this.past.shift() : undefined
     if (over !== undefined) return [this.read(over)]
-    // What is under way waits until the last of the past has been read.
-    if (this.past.length > 0 || (this.underWay.length > 0 && !isIdle)) return []
+    if (this.past.length > 0) return []
     const begun = this.underWay.splice(0).map((run) => this.read(run))
     const { sessionId } = this
     const fresh = this.feed?.take() ?? []

@@ -333,6 +333,11 @@ describe('the failure of a tool', () => {
     expect(final(tell([failure, delivered, ended])).payloads).toEqual([])
   })
 
+  it('is not told of a run that a person stopped', () => {
+    const stopped = failed('aborted', 'aborted by user', 'aborted')
+    expect(final(tell([called('book', { failed: 'aborted' }), stopped])).payloads).toEqual([])
+  })
+
   it('is not told when the same call succeeded afterwards, or the model only had to correct itself', () => {
     expect(final(tell([called('book', { failed: 'no seats' }), called('book'), ended])).payloads).toEqual([])
     const other = tell([called('book', { failed: 'no seats' }), called('book', { args: 'b' }), ended])

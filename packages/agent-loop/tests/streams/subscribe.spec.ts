@@ -1,9 +1,11 @@
+import { defineTool } from '@deepseek-ai/dsh-tools'
 import { memoryLog } from 'dsh-durable-log'
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../../src/index.ts'
 import { SETTLE_GRACE_MS } from '../../src/streams/run-reader.ts'
 import { ATTEMPT_ROOM } from '../../src/streams/run-hub.ts'
 import { collect, deltas, isGapless, outline, reader, scriptedAgent } from '../support/scripted.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { settleDown, until } from '../support/until.ts'
 import { temporaryFolder, World } from '../support/world.ts'
 
@@ -190,6 +192,22 @@ describe('a subscription to a session', () => {
     expect(await starts({})).toEqual([])
   })
 
+  it('tells a run of another process once, from what the log has', async () => {
+    const log = memoryLog()
+    const world = await World.boot({ log })
+    await world.createAgent('s')
+    const other = await World.boot({ log })
+    const controller = new AbortController()
+    const events = collect(other.host.subscribe({ sessionId: 's', signal: controller.signal }))
+    await settleDown()
+    const runId = await world.accept('s', 'hi')
+    ;(await world.model.call(0)).reply('hello')
+    await world.host.wait({ runId })
+    await settleDown()
+    controller.abort()
+    expect(outline(await events)).toEqual(['lifecycle/start', 'assistant/message-end', 'lifecycle/end'])
+  })
+
   it('hears of a queued run that ends without having begun', async () => {
     const world = await World.boot()
     await world.createAgent('s')
@@ -260,6 +278,34 @@ describe('the events of a run that ends badly', () => {
     expect(await collect(world.host.subscribe({ runId }))).toHaveLength(told)
   })
 
+  it('have an end for a tool that never answered', async () => {
+    const world = await World.boot()
+    const answer = Promise.withResolvers<string>()
+    world.ctx.tools.register(
+      defineTool({
+        name: 'wait',
+        description: 'waits',
+        parameters: {},
+        output: { schema: { type: 'string' }, render: () => [{ type: 'text', text: 'late' }] },
+        execute: () => answer.promise,
+      }),
+    )
+    await scriptedAgent(world, 's', [{ toolCalls: [{ name: 'wait' }] }])
+    const runId = await world.accept('s', 'hi', { timeoutMs: 1_000 })
+    const events: AgentEvent[] = []
+    const reading = (async () => {
+      for await (const event of world.host.subscribe({ runId })) events.push(event)
+    })()
+    await until(() => outline(events).at(-1) === 'tool/start')
+    world.clock.advance(1_000)
+    await settleDown()
+    world.clock.advance(5_000)
+    await reading
+    expect(outline(events).slice(-3)).toEqual(['tool/start', 'tool/end', 'lifecycle/error'])
+    expect(events.at(-2)).toMatchObject({ data: { isError: true, code: 'NO_RESULT' } })
+    answer.resolve('late')
+  })
+
   it('are told by their record when the process that had them is gone', async () => {
     const sessions = await temporaryFolder()
     const world = await World.boot({ sessions })
@@ -313,6 +359,36 @@ describe('the events of a run that ends badly', () => {
     await settleDown()
     call.reply('hello')
     expect(outline(await events)).toEqual(['lifecycle/start', 'assistant/message-end', 'lifecycle/end'])
+  })
+})
+
+describe('the memory of a run', () => {
+  it('is freed when the run has been over for the retention, and not before', async () => {
+    const background = new ManualClock()
+    const world = await World.boot({ background, config: { events: { retentionMs: 5_000 } } })
+    await world.createAgent('s')
+    world.model.auto = () => 'ok'
+    const runId = await world.accept('s', 'hi')
+    await world.host.wait({ runId })
+    await until(() => background.pending === 1)
+    background.advance(4_999)
+    await settleDown()
+    expect(world.streams.held.hubs).toBe(1)
+    background.advance(1)
+    await until(() => world.streams.held.hubs === 0)
+    expect(background.pending).toBe(0)
+  })
+
+  it('leaves no timer when the host goes', async () => {
+    const background = new ManualClock()
+    const world = await World.boot({ background })
+    await world.createAgent('s')
+    world.model.auto = () => 'ok'
+    const runId = await world.accept('s', 'hi')
+    await world.host.wait({ runId })
+    await until(() => background.pending === 1)
+    await world.unload()
+    expect(background.pending).toBe(0)
   })
 })
 

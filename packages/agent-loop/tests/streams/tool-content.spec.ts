@@ -109,6 +109,9 @@ describe('the result of a tool', () => {
     const world = await World.boot()
     register(world, () => 'harmless')
     world.ctx.on('tools/post-execute', async () => ({ kind: 'block', feedback: [text(inline)] }))
+    // Whichever of the two was there first.
+    await world.unload()
+    await world.mount()
     const agent = await scriptedAgent(world, 's', steps)
     await eventsOf(world, 's', 'look')
     const logged = agent.session.events.find(({ type }) => type === 'tool/result')

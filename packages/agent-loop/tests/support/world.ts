@@ -15,6 +15,7 @@ import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
 import ToolRuntime from '@deepseek-ai/dsh-tools'
 import { memoryLog, type DurableLog } from 'dsh-durable-log'
 import { onTestFinished } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
 import type { AgentLoopHost } from '../../src/index.ts'
 import { mountHost } from '../../src/mount-host.ts'
@@ -27,6 +28,8 @@ export interface WorldOptions {
   /** Folder of the session logs; none means that nothing of a session is persisted. */
   readonly sessions?: string
   readonly config?: Partial<Config>
+  /** Times what nobody waits for; the test moves it. Default: the system's. */
+  readonly background?: Clock
 }
 
 export class World {
@@ -36,6 +39,7 @@ export class World {
   readonly log: DurableLog
   readonly sessions: string | undefined
   private readonly config: Config
+  private readonly background: Clock | undefined
   private runHost: RunHost | undefined
   private row: { dispose(): PromiseLike<unknown> } | undefined
 
@@ -46,6 +50,7 @@ export class World {
     log: DurableLog
     sessions: string | undefined
     config: Config
+    background: Clock | undefined
   }) {
     this.ctx = parts.ctx
     this.model = parts.model
@@ -53,6 +58,7 @@ export class World {
     this.log = parts.log
     this.sessions = parts.sessions
     this.config = parts.config
+    this.background = parts.background
   }
 
   /** Boots a world; the test that asked for it disposes it, and fails when a timer is left. */
@@ -64,7 +70,8 @@ export class World {
     ctx.provide('durableLog', log)
     const clock = new ManualClock()
     const config = { recover: 'live' as const, defaultTimeoutMs: 600_000, graceMs: 5_000, ...options.config }
-    const world = new World({ ctx, model, clock, log, sessions, config })
+    const { background } = options
+    const world = new World({ ctx, model, clock, log, sessions, config, background })
     await world.mount()
     onTestFinished(async () => {
       await ctx.fiber.dispose()
@@ -91,7 +98,7 @@ export class World {
       name: 'agent-loop-host-under-test',
       inject: ['agents', 'sessions', 'durableLog'],
       apply: async (live: Context) => {
-        this.runHost = await mountHost(live, this.config, this.clock)
+        this.runHost = await mountHost(live, this.config, this.clock, this.background)
       },
     })
   }
