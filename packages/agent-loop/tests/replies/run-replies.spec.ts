@@ -250,6 +250,11 @@ describe('what a messaging tool sent', () => {
     expect(lines(final(replies).payloads)).toEqual([`answer: ${answer}`])
   })
 
+  it('does not stand for a short answer that happens to be in it', () => {
+    const replies = tell([sent('Dinner is at eight. Done.'), said('Done.', 2), ended])
+    expect(lines(final(replies).payloads)).toEqual(['answer: Done.'])
+  })
+
   it('to somebody else, or into another thread, is said to this person all the same', () => {
     for (const [target, theirs] of [
       ['chat', 'other'],

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../../src/index.ts'
 import { SETTLE_GRACE_MS } from '../../src/streams/run-reader.ts'
 import { ATTEMPT_ROOM } from '../../src/streams/run-hub.ts'
+import { partlyAway } from '../support/faulty-log.ts'
 import { collect, deltas, isGapless, outline, reader, scriptedAgent } from '../support/scripted.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { settleDown, until } from '../support/until.ts'
@@ -124,6 +125,24 @@ describe('a subscription to a run', () => {
     call.reply('done')
     expect(outline(await second).at(-1)).toBe('lifecycle/end')
     expect(world.streams.held.waiting).toBe(0)
+  })
+
+  it('ends at once when its signal fires while it looks', async () => {
+    const world = await World.boot()
+    await world.createAgent('s')
+    const runId = await world.accept('s', 'hi')
+    const controller = new AbortController()
+    const events = world.host.subscribe({ runId, signal: controller.signal })[Symbol.asyncIterator]()
+    const call = await world.model.call(0)
+    await settleDown()
+    expect((await events.next()).value).toMatchObject({ stream: 'lifecycle' })
+    const next = events.next()
+    controller.abort()
+    expect(await next).toMatchObject({ done: true })
+    const late = world.host.subscribe({ runId, signal: controller.signal })
+    expect(await collect(late)).toEqual([])
+    call.reply('done')
+    await world.host.wait({ runId })
   })
 
   it('rejects with closed when the host goes, and leaves nothing behind', async () => {
@@ -377,6 +396,27 @@ describe('the memory of a run', () => {
     background.advance(1)
     await until(() => world.streams.held.hubs === 0)
     expect(background.pending).toBe(0)
+  })
+
+  it('is kept while the log has not taken the finals', async () => {
+    const background = new ManualClock()
+    const { log, state } = partlyAway('run-events/')
+    const world = await World.boot({ background, log, config: { events: { retentionMs: 5_000 } } })
+    await world.createAgent('s')
+    world.model.auto = () => 'hello'
+    state.isAway = true
+    const runId = await world.accept('s', 'hi')
+    await world.host.wait({ runId })
+    await until(() => background.pending === 1)
+    background.advance(5_000)
+    await settleDown()
+    expect(world.streams.held.hubs).toBe(1)
+    state.isAway = false
+    await until(() => background.pending === 1)
+    background.advance(5_000)
+    await until(() => world.streams.held.hubs === 0)
+    const events = await collect(world.host.subscribe({ runId }))
+    expect(outline(events)).toEqual(['lifecycle/start', 'assistant/message-end', 'lifecycle/end'])
   })
 
   it('leaves no timer when the host goes', async () => {
