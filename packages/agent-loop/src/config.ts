@@ -2,6 +2,7 @@
 import z from '@deepseek-ai/schemastery'
 import { MAX_DELAY_MS } from './clock.ts'
 import { HookSettings } from './hooks/settings.ts'
+import { EventsConfig } from './streams/limits.ts'
 
 export interface Config {
   /**
@@ -14,6 +15,8 @@ export interface Config {
   /** How long a stopped turn may take to end before its lane goes on, milliseconds. */
   graceMs: number
   hooks?: HookSettings
+  /** Events of runs and results of tools; see `streams/limits.ts`. */
+  events?: Partial<EventsConfig>
 }
 
 export const Config: z<Partial<Config>, Config> = z.object({
@@ -21,4 +24,5 @@ export const Config: z<Partial<Config>, Config> = z.object({
   defaultTimeoutMs: z.number().step(1).min(1).max(MAX_DELAY_MS).default(600_000),
   graceMs: z.number().step(1).min(0).max(MAX_DELAY_MS).default(5_000),
   hooks: HookSettings,
+  events: EventsConfig,
 })

@@ -18,6 +18,8 @@ export function openDoor(ctx: Context, host: RunHost, hooks: HookHost): AgentLoo
     read: (runId) => host.read(runId),
     lanes: () => host.lanes(),
     registerOpener: (opener) => host.registerOpener(opener),
+    subscribe: (request) => host.events.subscribe(request),
+    registerMessagingTool: (tool) => host.events.registerMessagingTool(tool),
     hook(name, handler, options) {
       const caller = (this as { readonly ctx?: Context } | undefined)?.ctx
       if (caller === undefined) {

@@ -8,6 +8,7 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `session-not-found`: nobody can open the session.
  * - `quarantined`: the session's run stream holds an entry this version cannot read; `cause` says which.
  * - `hook-failed`: a hook that fails closed failed or was late; what it guards does not happen.
+ * - `lagging`: a subscription missed the beginnings of too many runs.
  * - `closed`: the host is shutting down.
  */
 export type AgentLoopErrorCode =
@@ -17,6 +18,7 @@ export type AgentLoopErrorCode =
   | 'session-not-found'
   | 'quarantined'
   | 'hook-failed'
+  | 'lagging'
   | 'closed'
 
 export class AgentLoopError extends HarnessError {

@@ -16,6 +16,7 @@ import { isRunMessageId, messageIdOf } from './run-message.ts'
 import type { Decision } from './run-stream.ts'
 import type { RunnerPorts } from './runner.ts'
 import { endingOfStop } from './settlement.ts'
+import { EventStreams, type StreamLimits } from './streams/event-streams.ts'
 import { TurnWatcher } from './turn-watch.ts'
 import type { AcceptedRun, AgentLoopHost, LaneSnapshot, RunOutcome, RunView, SessionOpener } from './types.ts'
 import { Waiters } from './waiters.ts'
@@ -30,9 +31,11 @@ export interface RunHostOptions {
   readonly defaultTimeoutMs: number
   readonly graceMs: number
   readonly outgoing: RunnerPorts['outgoing']
+  readonly events: { readonly limits: StreamLimits; readonly background: Clock }
 }
 
-export class RunHost implements Omit<AgentLoopHost, 'hook'> {
+export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'registerMessagingTool'> {
+  readonly events: EventStreams
   private readonly clock: Clock
   private readonly ledger: RunLedger
   private readonly openers: Openers
@@ -43,14 +46,24 @@ export class RunHost implements Omit<AgentLoopHost, 'hook'> {
   private readonly unsure = new Set<string>()
   private closing: Promise<void> | undefined
 
-  constructor({ ctx, log, clock, defaultTimeoutMs, graceMs, outgoing }: RunHostOptions) {
+  constructor({ ctx, log, clock, defaultTimeoutMs, graceMs, outgoing, events }: RunHostOptions) {
     const { agents, sessions } = ctx
     const logger = ctx.logger('agent-loop-host')
     const warn = (text: string): void => void logger.warn(text)
     this.clock = clock
     this.waiters = new Waiters(clock)
     this.openers = new Openers(ctx)
+    this.events = new EventStreams({
+      ...events,
+      ctx,
+      log,
+      clock,
+      warn,
+      find: (runId) => this.ledger.find(runId),
+      runsOf: (sessionId) => this.ledger.stream(sessionId).fold.all(),
+    })
     this.ledger = new RunLedger(log, {
+      folded: (run, entry, isOwn) => this.events.folded(run, entry, isOwn),
       settled: (run) => this.onSettled(run),
       quarantined: (error) => warn(error.message),
       readFailed: (sessionId, error) =>
@@ -171,6 +184,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook'> {
       this.recovery.close()
       await this.traffic.close()
       await this.ledger.close()
+      await this.events.close()
     })()
     return this.closing
   }

@@ -16,8 +16,8 @@ export interface Decision<T> {
   readonly result: T
 }
 
-/** Told after each entry folded, also of those that other processes stored. */
-export type OnFolded = (record: RunRecord, entry: RunEntry) => void
+/** Told after each entry folded, also of those that other processes stored, which are not `isOwn`. */
+export type OnFolded = (record: RunRecord, entry: RunEntry, isOwn: boolean) => void
 
 export class RunStream {
   readonly fold: RunFold
@@ -88,7 +88,7 @@ export class RunStream {
   /** @returns whether the entry was stored; not when the stream was elsewhere. */
   private async append(entry: RunEntry): Promise<boolean> {
     try {
-      this.foldEntry(entry, await this.log.append(this.name, this.fold.seq, [toLogEntry(entry)]))
+      this.foldEntry(entry, await this.log.append(this.name, this.fold.seq, [toLogEntry(entry)]), true)
       return true
     } catch (error) {
       // After any failure the medium may hold more than the fold; it is read before the next decision.
@@ -119,14 +119,14 @@ export class RunStream {
   private foldStored(stored: StoredEntry): void {
     if (this.quarantine !== undefined) return
     try {
-      this.foldEntry(parseRunEntry(stored), stored.seq)
+      this.foldEntry(parseRunEntry(stored), stored.seq, false)
     } catch (error) {
       this.setAside(error)
     }
   }
 
-  private foldEntry(entry: RunEntry, seq: number): void {
-    this.onFolded(this.fold.apply(entry, seq), entry)
+  private foldEntry(entry: RunEntry, seq: number, isOwn: boolean): void {
+    this.onFolded(this.fold.apply(entry, seq), entry, isOwn)
   }
 
   private setAside(cause: unknown): AgentLoopError {

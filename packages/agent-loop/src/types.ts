@@ -7,6 +7,8 @@
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { HookHandler, HookName, HookOptions } from './hooks/types.ts'
+import type { MessagingTool } from './replies/types.ts'
+import type { AgentEvent, SubscribeRequest } from './streams/types.ts'
 
 export type RunState = 'accepted' | 'running' | 'ok' | 'error' | 'aborted' | 'timed-out' | 'interrupted'
 
@@ -124,4 +126,15 @@ export interface AgentLoopHost {
    * Throws `invalid` or `closed`. The hooks and their rules are in the README.
    */
   hook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): () => void
+  /**
+   * The events of a run or a session as they happen. Goes on after `afterSeq` from memory, then from
+   * the durable log; what neither has any more is told as a gap. Reading slowly merges deltas and costs
+   * nothing here; ending the iteration, or the signal, ends nothing else.
+   *
+   * @throws AgentLoopError `invalid` at once. The iteration rejects with `run-not-found`, `lagging`,
+   *   `closed`, or with the durable log's error.
+   */
+  subscribe(request: SubscribeRequest): AsyncIterable<AgentEvent>
+  /** What this tool sends to people is not said again by the run's replies. Returns the undo. */
+  registerMessagingTool(tool: MessagingTool): () => void
 }

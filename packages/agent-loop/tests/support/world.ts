@@ -15,9 +15,11 @@ import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
 import ToolRuntime from '@deepseek-ai/dsh-tools'
 import { memoryLog, type DurableLog } from 'dsh-durable-log'
 import { onTestFinished } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
 import type { AgentLoopHost } from '../../src/index.ts'
 import { mountHost } from '../../src/mount-host.ts'
+import type { RunHost } from '../../src/host.ts'
 import { GateModel } from './gate-model.ts'
 import { ManualClock } from './manual-clock.ts'
 
@@ -26,6 +28,8 @@ export interface WorldOptions {
   /** Folder of the session logs; none means that nothing of a session is persisted. */
   readonly sessions?: string
   readonly config?: Partial<Config>
+  /** Times what nobody waits for; the test moves it. Default: the system's. */
+  readonly background?: Clock
 }
 
 export class World {
@@ -35,6 +39,8 @@ export class World {
   readonly log: DurableLog
   readonly sessions: string | undefined
   private readonly config: Config
+  private readonly background: Clock | undefined
+  private runHost: RunHost | undefined
   private row: { dispose(): PromiseLike<unknown> } | undefined
 
   private constructor(parts: {
@@ -44,6 +50,7 @@ export class World {
     log: DurableLog
     sessions: string | undefined
     config: Config
+    background: Clock | undefined
   }) {
     this.ctx = parts.ctx
     this.model = parts.model
@@ -51,6 +58,7 @@ export class World {
     this.log = parts.log
     this.sessions = parts.sessions
     this.config = parts.config
+    this.background = parts.background
   }
 
   /** Boots a world; the test that asked for it disposes it, and fails when a timer is left. */
@@ -62,7 +70,8 @@ export class World {
     ctx.provide('durableLog', log)
     const clock = new ManualClock()
     const config = { recover: 'live' as const, defaultTimeoutMs: 600_000, graceMs: 5_000, ...options.config }
-    const world = new World({ ctx, model, clock, log, sessions, config })
+    const { background } = options
+    const world = new World({ ctx, model, clock, log, sessions, config, background })
     await world.mount()
     onTestFinished(async () => {
       await ctx.fiber.dispose()
@@ -77,12 +86,20 @@ export class World {
     return host
   }
 
+  /** What the host holds of events; also when it is unloaded. */
+  get streams(): RunHost['events'] {
+    if (this.runHost === undefined) throw new Error('the host was never mounted')
+    return this.runHost.events
+  }
+
   /** Loads the host alone, for the first time or again. */
   async mount(): Promise<void> {
     this.row = await this.ctx.plugin({
       name: 'agent-loop-host-under-test',
       inject: ['agents', 'sessions', 'durableLog'],
-      apply: (live: Context) => mountHost(live, this.config, this.clock),
+      apply: async (live: Context) => {
+        this.runHost = await mountHost(live, this.config, this.clock, this.background)
+      },
     })
   }
 
