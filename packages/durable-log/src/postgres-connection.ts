@@ -99,9 +99,13 @@ export class PostgresConnection {
     }
   }
 
-  /** Ends every connection. Waiting for a server that is away ends as well. */
-  async close(): Promise<void> {
+  /** From now on nobody waits for a server that is away; every operation is tried once. */
+  loseHope(): void {
     this.closing.abort()
+  }
+
+  /** Ends every connection, to be called when nothing is under way. */
+  async close(): Promise<void> {
     await this.pool.end()
   }
 

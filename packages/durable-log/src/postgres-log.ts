@@ -96,6 +96,8 @@ class PostgresLog implements DurableLog {
   private readonly assemble: (announce: (stream: string, seq: number) => void) => Promise<Parts>
   private readonly subscriptions = new Subscriptions()
   private parts: Promise<Parts> | undefined
+  /** Operations begin behind it, in the order of the calls; see `ready` of the news. */
+  private gate: Promise<void> = Promise.resolve()
   private readonly running = new Set<Promise<unknown>>()
   private closing: Promise<void> | undefined
 
@@ -159,16 +161,16 @@ class PostgresLog implements DurableLog {
   }
 
   private async finish(): Promise<void> {
+    const parts = await this.parts?.catch(() => undefined)
+    parts?.connection.loseHope()
     await Promise.allSettled(this.running)
     this.subscriptions.close()
-    const parts = await this.parts?.catch(() => undefined)
     await parts?.news.stop()
     await parts?.connection.close()
   }
 
   private run<T>(operate: (medium: PostgresMedium) => Promise<T>): Promise<T> {
-    // Everybody waits for the same promise, so operations begin in the order of the calls.
-    const outcome = this.open().then(({ medium }) => operate(medium))
+    const outcome = this.gate.then(() => this.open()).then(({ medium }) => operate(medium))
     this.running.add(outcome)
     const forget = () => void this.running.delete(outcome)
     outcome.then(forget, forget)
@@ -181,15 +183,19 @@ class PostgresLog implements DurableLog {
 
   /** Looks for news exactly while somebody listens. */
   private watch(): void {
-    this.open().then(
-      async ({ news }) => {
+    this.gate = this.gate
+      .then(() => this.open())
+      .then(async ({ news }) => {
         if (this.closing !== undefined) return
-        if (this.subscriptions.isEmpty) await news.stop()
-        else news.start()
-      },
+        if (this.subscriptions.isEmpty) {
+          void news.stop()
+          return
+        }
+        news.start()
+        await news.ready()
+      })
       // Options that cannot be used are told by every operation.
-      () => undefined,
-    )
+      .catch(() => undefined)
   }
 
   private assertOpen(): void {

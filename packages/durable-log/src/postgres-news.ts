@@ -48,7 +48,7 @@ export class PostgresNews {
   private timer: NodeJS.Timeout | undefined
   private polling: Promise<void> | undefined
   private isPollDue = false
-  private listening: Promise<void> | undefined
+  private listening: Promise<unknown> | undefined
   private stopping: AbortController | undefined
   private notifying: Promise<void> | undefined
   private isNotifyDue = false
@@ -69,7 +69,17 @@ export class PostgresNews {
     this.poll()
     this.timer = setInterval(() => this.poll(), this.intervalMs)
     this.timer.unref()
-    this.listening = this.listen(this.stopping.signal)
+    this.listening = Promise.all([this.listening, this.listen(this.stopping.signal)])
+  }
+
+  /**
+   * Resolves when it is settled from which commit on news are told. Whoever listens and then reads must
+   * wait for this in between, or a commit right after the reading would be told to nobody.
+   */
+  async ready(): Promise<void> {
+    if (this.stopping === undefined || this.horizon !== undefined) return
+    this.poll()
+    await this.polling
   }
 
   /** Resolves when the listening connection is gone. */
@@ -149,6 +159,7 @@ export class PostgresNews {
 
   /** Keeps a connection that listens, until it is stopped. */
   private async listen(signal: AbortSignal): Promise<void> {
+    await this.ready()
     for (let retry = 0; !signal.aborted; retry += 1) {
       let client: Client | undefined
       try {

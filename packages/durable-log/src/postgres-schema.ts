@@ -197,9 +197,11 @@ async function layoutOf(client: Client, at: string): Promise<number> {
   if (encoding !== 'UTF8') {
     throw new DurableLogError('unavailable', `the database has the encoding ${encoding}; a log needs UTF8`)
   }
-  const { rows: known } = await client.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [
-    inSchema(at, '@.migrations'),
-  ])
+  // The catalogue itself: `to_regclass` may answer from before another host's commit.
+  const { rows: known } = await client.query(
+    `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'migrations'`,
+    [at],
+  )
   if (known.length === 0) return 0
   const { rows } = await client.query<{ layout: number | null; from: number | null }>(
     inSchema(at, 'SELECT max(version) AS layout, max(readable_from) AS "from" FROM @.migrations'),

@@ -30,14 +30,12 @@ durableLogContract({ describe, it }, 'PostgreSQL, closed and opened again', () =
   }
 })
 
-durableLogContract({ describe, it }, 'PostgreSQL, the first host still connected', () => {
-  const log = open()
-  const schema = schemas.at(-1) ?? ''
-  return { log, reopen: async () => postgresLog({ connectionString, schema }) }
-})
-
-durableLogContract({ describe, it }, 'a faulty PostgreSQL log with an empty plan', () => {
-  const log = faultyLog(open())
-  const schema = schemas.at(-1) ?? ''
-  return { log, reopen: async () => faultyLog(postgresLog({ connectionString, schema })) }
-})
+durableLogContract(
+  { describe, it },
+  'a faulty PostgreSQL log with an empty plan, the first host still connected',
+  () => {
+    const log = faultyLog(open())
+    const schema = schemas.at(-1) ?? ''
+    return { log, reopen: async () => faultyLog(postgresLog({ connectionString, schema })) }
+  },
+)

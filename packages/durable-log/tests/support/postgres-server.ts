@@ -11,6 +11,7 @@ import { once } from 'node:events'
 import { chownSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
+import type { Readable } from 'node:stream'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -118,7 +119,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-async function ready(stderr: NodeJS.ReadableStream): Promise<void> {
+async function ready(stderr: Readable): Promise<void> {
   let text = ''
   stderr.setEncoding('utf8')
   for await (const part of stderr.iterator({ destroyOnReturn: false })) {
