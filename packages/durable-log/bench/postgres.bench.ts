@@ -10,7 +10,7 @@
  * `DATABASE_URL` selects a server; else one is started. Rounds of both sides alternate.
  */
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import { Pool } from 'pg'
 import { type DurableLog, postgresLog } from 'dsh-durable-log'
 import type { BenchFigure } from '../../../scripts/figures.ts'
 import { startPostgres } from '../tests/support/postgres-server.ts'
@@ -26,7 +26,7 @@ export async function run(): Promise<BenchFigure[]> {
   const connectionString = server?.url ?? outside ?? ''
   const schema = `bench_${randomBytes(6).toString('hex')}`
   const log = postgresLog({ connectionString, schema, poolSize: CONNECTIONS })
-  const pool = new pg.Pool({ connectionString, max: CONNECTIONS })
+  const pool = new Pool({ connectionString, max: CONNECTIONS })
   try {
     await log.append(STREAM, 0, [ENTRY])
     await pool.query(
@@ -63,7 +63,7 @@ function append(log: DurableLog): Promise<unknown> {
   return log.append(STREAM, 'any', [ENTRY])
 }
 
-function rawInsert(pool: pg.Pool, schema: string): () => Promise<unknown> {
+function rawInsert(pool: Pool, schema: string): () => Promise<unknown> {
   const text = JSON.stringify(ENTRY.data)
   let seq = 0
   return () => {

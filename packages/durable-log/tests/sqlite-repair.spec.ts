@@ -67,29 +67,30 @@ function overwriteName(path: string, object: string, index: number, byte: number
 }
 
 describe('a SQLite file with damaged names', () => {
-  it.each(['entries_by_stream', 'entries'])(
-    'gives every entry although any one name in %s was overwritten',
-    async (object) => {
-      const warned = warnings()
-      const intact = await newFile()
-      const content = await contentOf(openLog(intact))
-      const count = namesOn(intact, object).length
-      expect(count).toBe(10)
-      for (let index = 0; index < count; index += 1) {
-        for (const byte of [0x00, 0x58, 0x7a, 0xff]) {
-          const path = await newFile()
-          overwriteName(path, object, index, byte)
-          const log = sqliteLog({ path })
-          expect(await contentOf(log), `byte ${byte} in name ${index}`).toEqual(content)
-          for (const [stream, entries] of Object.entries(content)) {
-            expect(await log.append(stream, entries.length, [entry(9)])).toBe(entries.length + 1)
-          }
-          await log.close()
+  // Of the table, the comparison looks at the first entry of each stream only.
+  it.each([
+    ['entries_by_stream', 10],
+    ['entries', 4],
+  ] as const)('gives every entry although any one name in %s was overwritten', async (object, noticed) => {
+    const warned = warnings()
+    const intact = await newFile()
+    const content = await contentOf(openLog(intact))
+    const count = namesOn(intact, object).length
+    expect(count).toBe(10)
+    for (let index = 0; index < count; index += 1) {
+      for (const byte of [0x00, 0x58, 0x7a, 0xff]) {
+        const path = await newFile()
+        overwriteName(path, object, index, byte)
+        const log = sqliteLog({ path })
+        expect(await contentOf(log), `byte ${byte} in name ${index}`).toEqual(content)
+        for (const [stream, entries] of Object.entries(content)) {
+          expect(await log.append(stream, entries.length, [entry(9)])).toBe(entries.length + 1)
         }
+        await log.close()
       }
-      if (object === 'entries_by_stream') expect(warned()).toHaveLength(count * 4)
-    },
-  )
+    }
+    expect(warned()).toHaveLength(noticed * 4)
+  })
 
   it('warns once, naming the file, and is whole from then on', async () => {
     const warned = warnings()

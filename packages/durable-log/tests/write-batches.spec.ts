@@ -59,8 +59,8 @@ describe('WriteBatches', () => {
     const writes = [
       batches.append(request('small', '')),
       batches.append(request('large', 'x'.repeat(2 ** 20))),
-      batches.append(request('half', 'x'.repeat(2 ** 19 - 100))),
-      batches.append(request('other', 'x'.repeat(2 ** 19 - 100))),
+      batches.append(request('half', 'x'.repeat(2 ** 19 - 1000))),
+      batches.append(request('other', 'x'.repeat(2 ** 19 - 1000))),
       ...Array.from({ length: 300 }, () => batches.append(request('s', ''))),
     ]
     for (let trip = 0; trip < 4; trip += 1) await letGo()

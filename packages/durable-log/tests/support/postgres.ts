@@ -4,7 +4,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import { Client, type QueryResultRow } from 'pg'
 import { inject } from 'vitest'
 import './postgres-setup.ts'
 
@@ -24,12 +24,12 @@ export function newSchema(): string {
 }
 
 /** Runs a statement as a foreign hand would. */
-export async function query<R extends pg.QueryResultRow>(
+export async function query<R extends QueryResultRow>(
   connectionString: string,
   sql: string,
   values: unknown[] = [],
 ): Promise<R[]> {
-  const client = new pg.Client({ connectionString })
+  const client = new Client({ connectionString })
   await client.connect()
   try {
     return (await client.query<R>(sql, values)).rows
