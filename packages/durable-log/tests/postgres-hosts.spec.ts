@@ -55,6 +55,21 @@ async function whenListening(schema: string): Promise<void> {
   )
 }
 
+/** Resolves when a statement on the schema waits for this. */
+async function waitsFor(schema: string, event: string): Promise<void> {
+  await vi.waitUntil(
+    async () =>
+      (
+        await query(
+          connectionString,
+          'SELECT 1 FROM pg_stat_activity WHERE query LIKE $1 AND wait_event = $2',
+          [`%${schema}%`, event],
+        )
+      ).length > 0,
+    { timeout: 10_000 },
+  )
+}
+
 describe('PostgreSQL log of several hosts', () => {
   it('makes its tables once when many hosts come to an empty database together', async () => {
     const schema = schemaOfTest()
@@ -165,6 +180,26 @@ describe('PostgreSQL log of several hosts', () => {
     expect(told).toEqual(['foreign 1', 'foreign 0', 'own 2', 'last 1'])
   })
 
+  it('lets nobody read between listening and the first commit that will be told', async () => {
+    const schema = schemaOfTest()
+    const log = openHost(schema, { pollIntervalMs: 20 })
+    const other = openHost(schema)
+    await Promise.all([log.list(), other.list()])
+    // Holds up the first look for news, and no reader.
+    const held = query(connectionString, `BEGIN; LOCK TABLE ${schema}.removals; SELECT pg_sleep(0.3); COMMIT`)
+    await waitsFor(schema, 'PgSleep')
+    const { told, first } = listen(log)
+    let isRead = false
+    const read = log.read('s').then(() => void (isRead = true))
+    await waitsFor(schema, 'relation')
+    const wasReadMeanwhile = isRead
+    await Promise.all([held, read])
+    await other.append('s', 0, [one])
+    await first(({ stream }) => stream === 's')
+    expect(wasReadMeanwhile).toBe(false)
+    expect(told).toEqual(['s 1'])
+  })
+
   it('finds what a slow transaction committed after faster ones that began later', async () => {
     const schema = schemaOfTest()
     const listener = openHost(schema, { pollIntervalMs: 20 })
@@ -175,15 +210,7 @@ describe('PostgreSQL log of several hosts', () => {
       `INSERT INTO ${schema}.entries (stream, seq, format, appended_at, type, data, checksum)
        VALUES ('${stream}', 1, 2, 1, 'x', '1', 0)`
     const slow = query(connectionString, `BEGIN; ${insert('slow')}; SELECT pg_sleep(0.3); COMMIT`)
-    await vi.waitUntil(
-      async () =>
-        (
-          await query(
-            connectionString,
-            `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%slow%pg_sleep%' AND wait_event = 'PgSleep'`,
-          )
-        ).length > 0,
-    )
+    await waitsFor(schema, 'PgSleep')
     await query(connectionString, insert('fast'))
     await first(({ stream }) => stream === 'fast')
     await slow
