@@ -165,7 +165,7 @@ class PostgresLog implements DurableLog {
     parts?.connection.loseHope()
     await Promise.allSettled(this.running)
     this.subscriptions.close()
-    await parts?.news.stop()
+    await parts?.news.close()
     await parts?.connection.close()
   }
 

@@ -5,7 +5,7 @@
  * repetition (postgres-connection), the tables (postgres-schema), listeners (postgres-log). It keeps
  * no copy of anything in memory.
  */
-import type { CheckedAppend, CheckedList, CheckedRead, CheckedSnapshot } from './checks.ts'
+import type { CheckedAppend, CheckedEntry, CheckedList, CheckedRead, CheckedSnapshot } from './checks.ts'
 import {
   decodeEntry,
   decodeSnapshot,
@@ -132,10 +132,36 @@ export class PostgresMedium {
     return known?.seq === last.seq && known.xact === last.xact ? page : undefined
   }
 
-  /** One transaction for all of them. */
   private async sendAppends(
     requests: readonly CheckedAppend[],
   ): Promise<readonly (number | DurableLogError)[]> {
+    const [request, ...others] = requests
+    const [entry, ...more] = request?.entries ?? []
+    if (request === undefined || entry === undefined) return []
+    return others.length === 0 && more.length === 0
+      ? [await this.sendOne(request, entry)]
+      : this.sendAll(requests)
+  }
+
+  private async sendOne(
+    { stream, expectedSeq }: CheckedAppend,
+    { type, data }: CheckedEntry,
+  ): Promise<number | DurableLogError> {
+    const appendedAt = Date.now()
+    const [row] = await this.connection.write<{ seq: number }>(this.sql.appendOne, [
+      stream,
+      expectedSeq === 'any' ? ANY : expectedSeq,
+      appendedAt,
+      type,
+      data.text,
+      placelessChecksum({ stream, appendedAt, type }, data.text),
+    ])
+    const { seq = 0 } = row ?? {}
+    return this.outcomeOf(stream, expectedSeq, seq > 0, seq > 0 ? seq : -1 - seq)
+  }
+
+  /** One transaction for all of them. */
+  private async sendAll(requests: readonly CheckedAppend[]): Promise<readonly (number | DurableLogError)[]> {
     const appendedAt = Date.now()
     const entries = requests.flatMap(({ stream, entries: own }) =>
       own.map(({ type, data }) => ({
@@ -154,11 +180,20 @@ export class PostgresMedium {
       entries.map(({ checksum }) => checksum),
     ])
     return requests.map(({ stream, expectedSeq }, index) => {
-      const { accepted, head = 0 } = rows[index] ?? {}
-      if (accepted !== true) return appendConflict(stream, Number(expectedSeq), head)
-      this.news.committed(stream, head)
-      return head
+      const { accepted = false, head = 0 } = rows[index] ?? {}
+      return this.outcomeOf(stream, expectedSeq, accepted, head)
     })
+  }
+
+  private outcomeOf(
+    stream: string,
+    expectedSeq: number | 'any',
+    accepted: boolean,
+    head: number,
+  ): number | DurableLogError {
+    if (!accepted) return appendConflict(stream, Number(expectedSeq), head)
+    this.news.committed(stream, head)
+    return head
   }
 
   /** Resolves when every write submitted so far has ended. */

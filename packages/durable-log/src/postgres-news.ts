@@ -51,6 +51,8 @@ export class PostgresNews {
   private listening: Promise<unknown> | undefined
   private stopping: AbortController | undefined
   private notifying: Promise<void> | undefined
+  /** Ends the pause between notifications. */
+  private readonly closing = new AbortController()
   private isNotifyDue = false
 
   constructor(connection: PostgresConnection, schema: string, intervalMs: number, announce: Announce) {
@@ -82,12 +84,19 @@ export class PostgresNews {
     await this.polling
   }
 
+  /** Stops for good: the last commits are notified without a pause. */
+  async close(): Promise<void> {
+    this.closing.abort()
+    await this.stop()
+    await this.notifying
+  }
+
   /** Resolves when the listening connection is gone. */
   async stop(): Promise<void> {
     clearInterval(this.timer)
     this.stopping?.abort()
     this.stopping = undefined
-    await Promise.all([this.listening, this.polling, this.notifying])
+    await Promise.all([this.listening, this.polling])
   }
 
   /**
@@ -105,12 +114,13 @@ export class PostgresNews {
     this.notifying ??= this.notify()
   }
 
-  /** One notification at a time; commits meanwhile share the next one. */
+  /** At once, and then one for all commits of a while, so that a stream of appends does not pay for each. */
   private async notify(): Promise<void> {
     while (this.isNotifyDue) {
       this.isNotifyDue = false
       // One that gets lost is made up for by the next poll of the others.
       await this.connection.write(NOTIFY, [this.channel, this.id]).catch(() => undefined)
+      await delay(NOTIFY_PAUSE_MS, undefined, { signal: this.closing.signal }).catch(() => undefined)
     }
     this.notifying = undefined
   }
@@ -181,6 +191,8 @@ export class PostgresNews {
   }
 }
 
+/** Between two notifications of this host. */
+const NOTIFY_PAUSE_MS = 10
 const NOTIFY: Statement = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
 /** A transaction that never comes. */
 const NEVER = String(2n ** 64n - 1n)

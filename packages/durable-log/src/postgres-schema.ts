@@ -102,6 +102,34 @@ BEGIN
 END $$;
 `
 
+/**
+ * One entry to one stream, the most frequent write, with as little work as it needs. Returns its seq,
+ * or where it was refused -1 less the head.
+ */
+const APPEND_ONE = `
+CREATE FUNCTION @.append_one_1(
+  p_stream text, p_expected bigint, p_appended_at bigint, p_type text, p_data text, p_checksum bigint
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  v_seq bigint;
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  IF pg_advisory_xact_lock(hashtext('@'), hashtext(p_stream)) IS NOT NULL THEN
+    INSERT INTO @.entries (stream, seq, format, appended_at, type, data, checksum)
+      SELECT p_stream, head.seq + 1, 2, p_appended_at, p_type, p_data, p_checksum # (head.seq + 1)
+      FROM (SELECT coalesce(max(e.seq), 0) AS seq FROM @.entries e WHERE e.stream = p_stream) head
+      WHERE p_expected IN (-1, head.seq)
+      RETURNING seq INTO v_seq;
+  END IF;
+  IF v_seq IS NULL THEN
+    SELECT -1 - coalesce(max(e.seq), 0) INTO v_seq FROM @.entries e WHERE e.stream = p_stream;
+  END IF;
+  RETURN v_seq;
+END $$;
+`
+
 const SNAPSHOT = `
 CREATE FUNCTION @.save_snapshot_1(p_stream text, p_seq bigint, p_data text, p_checksum bigint)
 RETURNS TABLE (head bigint, stored bigint) LANGUAGE plpgsql AS $$
@@ -140,7 +168,7 @@ END $$;
 `
 
 const MIGRATIONS: readonly Migration[] = [
-  { version: 1, readableFrom: 1, sql: [TABLES, LOCKS, APPEND, SNAPSHOT, REMOVE].join('') },
+  { version: 1, readableFrom: 1, sql: [TABLES, LOCKS, APPEND, APPEND_ONE, SNAPSHOT, REMOVE].join('') },
 ]
 
 /** Two hosts that start together wait for each other here; the number is arbitrary ("dlog"). */

@@ -7,6 +7,8 @@ import { inSchema } from './postgres-schema.ts'
 export interface PostgresStatements {
   /** See `append_1` of the schema: arrays of requests, then arrays of entries. → `{ accepted, head }…` */
   readonly append: Statement
+  /** `(stream, expectedSeq, appendedAt, type, text, checksum) → { seq }`; see `append_one_1` of the schema. */
+  readonly appendOne: Statement
   /**
    * `(stream, firstSeq, count, bytes, kept) → EntryRow & { xact }…`: rows until their data exceed the
    * bytes, and so many of the first ones in any case, and one more.
@@ -40,6 +42,7 @@ export function postgresStatements(schema: string): PostgresStatements {
     FROM found WHERE starts_with(stream, $2) LIMIT $3`
   return {
     append: statement('append', 'SELECT accepted, head FROM @.append_1($1, $2, $3, $4, $5, $6, $7)'),
+    appendOne: statement('append-one', 'SELECT @.append_one_1($1, $2, $3, $4, $5, $6) AS seq'),
     entries: statement(
       'entries',
       `SELECT seq, format, appended_at AS "appendedAt", type, data, checksum, xact::text AS xact FROM (
