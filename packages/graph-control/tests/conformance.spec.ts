@@ -12,7 +12,6 @@ import {
   graphStoreOnLog,
 } from '../src/testing/index.ts'
 import { checkReopened, checkWithFaults } from '../src/testing/playback.ts'
-import { overriding } from './fixture.ts'
 
 type Operations = { [K in keyof GraphControl]?: (inner: GraphControl, ...args: never[]) => unknown }
 
