@@ -12,6 +12,7 @@ const MARKS: Readonly<Record<WorkEvent['status'], string>> = {
   cancelled: '⊘',
   stopped: '■',
   superseded: '↻',
+  skipped: '–',
 }
 
 interface Row {

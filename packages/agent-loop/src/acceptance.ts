@@ -75,7 +75,7 @@ export function decideAcceptance(
     },
     ...victims.map(({ run, settlement }): RunEntry => ({
       type: 'run/settled',
-      data: { v: 2, runId: run.runId, ...settlement, endedAt: rules.now },
+      data: { v: 3, runId: run.runId, ...settlement, endedAt: rules.now },
     })),
   ]
   const start = startOf(fold, request, rules)

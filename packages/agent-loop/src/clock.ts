@@ -12,6 +12,16 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void
 }
 
+/** As the system clock; its timers do not keep a process alive. */
+export const backgroundClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, Math.min(delayMs, MAX_DELAY_MS)).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

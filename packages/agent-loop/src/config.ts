@@ -1,7 +1,9 @@
 /** What a row of this plugin can set. */
 import z from '@deepseek-ai/schemastery'
 import { MAX_DELAY_MS } from './clock.ts'
+import { HookSettings } from './hooks/settings.ts'
 import type { QueueSettings } from './queue-types.ts'
+import { EventsConfig } from './streams/limits.ts'
 
 export interface LaneConfig {
   /** Sessions that run in it at a time. */
@@ -43,6 +45,9 @@ export interface Config {
   retentionMs: number
   /** How long a session stays ours without a sign of life, milliseconds. */
   leaseMs: number
+  hooks?: HookSettings
+  /** Events of runs and results of tools; see `streams/limits.ts`. */
+  events?: Partial<EventsConfig>
 }
 
 const WEEK_MS = 7 * 24 * 3_600_000
@@ -86,6 +91,8 @@ export const Config: z<Partial<Config>, Config> = z.object({
   retryDelayMs: delay(1).default(1_000),
   retentionMs: z.number().step(1).min(0).default(WEEK_MS),
   leaseMs: z.number().step(1).min(1_000).max(MAX_DELAY_MS).default(120_000),
+  hooks: HookSettings,
+  events: EventsConfig,
 })
 
 /** Every declared lane. */

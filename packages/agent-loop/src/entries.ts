@@ -7,13 +7,13 @@
  * | `run/accepted` | 1, 2 | a run is there, where in the queue, and what it puts out of it |
  * | `run/started` | 1, 2 | its message was handed to an agent, as a turn or as a steer, alone or with others |
  * | `run/deferred` | 1 | its message could not be handed over and is tried again |
- * | `run/settled` | 1, 2 | how it ended |
+ * | `run/settled` | 1, 2, 3 | how it ended |
  * | `queue/moved` | 1 | a queued run has another place |
  * | `queue/echoed` | 1 | a copy of a queued run's message went into an open turn |
  * | `session/configured` | 1 | defaults of the session |
  * | `session/described` | 1 | the key that names the session, and where it works |
  *
- * Entries of format 1 are read as what they would be in format 2; new ones are written in format 2.
+ * Entries of an older format are read as what they would be in the newest, which alone is written.
  */
 import type { Entry, JsonValue, StoredEntry } from 'dsh-durable-log'
 import { z } from 'zod'
@@ -26,6 +26,7 @@ import {
   moment,
   storedRequestSchema,
 } from './request-schemas.ts'
+import { contentSchema } from './streams/event-entries.ts'
 
 export const RUN_STREAM_PREFIX = 'run/'
 
@@ -73,13 +74,21 @@ const promptSchema = z.strictObject({
   digested: count,
 })
 
+const payloadSchema = z.strictObject({
+  kind: z.enum(['error', 'tool', 'reasoning', 'answer']),
+  text: z.string(),
+  images: contentSchema.optional(),
+})
+
 const settledSchema = z.strictObject({
-  v: version,
+  v: z.literal(3),
   runId: id,
   state: z.enum(['ok', 'error', 'aborted', 'timed-out', 'interrupted', 'superseded']),
   endedAt: moment,
   turn: z.int().min(1).optional(),
   reply: z.string().optional(),
+  /** What there is to show, where it is not just the error and the reply. */
+  payloads: z.array(payloadSchema).optional(),
   usage: z.strictObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) }).optional(),
   error: z.strictObject({ code: id, message: z.string() }).optional(),
   stopReason: z.string().optional(),
@@ -152,10 +161,19 @@ const NEW_IN_2: Readonly<Record<string, readonly string[]>> = {
   'run/started': ['via', 'epoch', 'members'],
   'run/settled': ['stopReason', 'prompt', 'preview'],
 }
+/** Members that format 3 brought. */
+const NEW_IN_3: Readonly<Record<string, readonly string[]>> = { 'run/settled': ['payloads'] }
 const REQUEST_OF_1: ReadonlySet<string> = new Set(['message', 'provenance', 'timeoutMs'])
 
-/** What an entry of format 1 says, in format 2; anything else unchanged. */
+/** What an entry of an older format says in the newest; anything else unchanged. */
 function upgraded({ type, data }: Pick<StoredEntry, 'type' | 'data'>): unknown {
+  const second = fromFirst(type, data)
+  const news = NEW_IN_3[type]
+  if (news === undefined || !isObject(second) || second['v'] !== 2) return second
+  return news.some((member) => member in second) ? second : { ...second, v: 3 }
+}
+
+function fromFirst(type: string, data: JsonValue): unknown {
   const news = NEW_IN_2[type]
   if (news === undefined || !isObject(data) || data['v'] !== 1) return data
   const { request } = data

@@ -11,6 +11,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `self-wait`: the wait would hold the lane that the run needs.
  * - `lease-lost`: another process has taken the session over.
  * - `quarantined`: the session's run stream holds an entry this version cannot read; `cause` says which.
+ * - `hook-failed`: a hook that fails closed failed or was late; what it guards does not happen.
+ * - `lagging`: a subscription missed the beginnings of too many runs.
  * - `closed`: the host is shutting down.
  */
 export type AgentLoopErrorCode =
@@ -23,6 +25,8 @@ export type AgentLoopErrorCode =
   | 'self-wait'
   | 'lease-lost'
   | 'quarantined'
+  | 'hook-failed'
+  | 'lagging'
   | 'closed'
 
 export interface AgentLoopErrorOptions extends ErrorOptions {

@@ -10,23 +10,27 @@ import type { Clock } from './clock.ts'
 import { composeMessage } from './compose.ts'
 import { ForcedReleases } from './forced-release.ts'
 import { HeldTurns } from './held-turn.ts'
+import { letOut, type LeavingPorts } from './leaving-run.ts'
 import { LaneBook } from './lane-book.ts'
 import { Block, LaneState } from './lane-state.ts'
 import { Lanes } from './lanes.ts'
 import { RunLedger } from './ledger.ts'
+import type { ModelDetours } from './model-detours.ts'
 import { Openers } from './openers.ts'
 import { queueDoor } from './queue-door.ts'
 import type { QueueDoor } from './queue-types.ts'
 import { Recovery } from './recovery.ts'
 import { installRunOptions } from './run-options.ts'
 import { observedRunId, RunListeners } from './run-listeners.ts'
-import { runMessageIdOf } from './run-message.ts'
+import { answeredMessageId, runMessageIdOf } from './run-message.ts'
 import type { RunRecord } from './run-record.ts'
 import { RunWriter } from './run-writer.ts'
 import type { RunnerPorts } from './runner.ts'
 import { SelfWaits } from './self-wait.ts'
 import { SessionLeases } from './session-lease.ts'
 import { settingsOf } from './session-settings.ts'
+import { EventStreams } from './streams/event-streams.ts'
+import { streamLimits } from './streams/limits.ts'
 import { Steering } from './steering.ts'
 import { isPersonsStop, TurnWatcher, type OpenTurn, type TurnWatch } from './turn-watch.ts'
 import type { LaneSnapshot, RunView } from './types.ts'
@@ -40,6 +44,12 @@ export interface HostPartsOptions {
   readonly config: Config
   readonly leases: LeaseStore
   readonly leaseClock: Clock
+  /** Times what nobody waits for. */
+  readonly background: Clock
+  /** What hooks make of a settlement. */
+  readonly outgoing: LeavingPorts['outgoing']
+  /** Shared with the hooks, which choose models, too. */
+  readonly detours: ModelDetours
 }
 
 export interface HostEvents {
@@ -49,6 +59,7 @@ export interface HostEvents {
 }
 
 export class HostParts {
+  readonly streams: EventStreams
   readonly ledger: RunLedger
   readonly openers: Openers
   readonly watcher: TurnWatcher
@@ -67,7 +78,7 @@ export class HostParts {
   private readonly options: HostPartsOptions
 
   constructor(options: HostPartsOptions, events: HostEvents) {
-    const { ctx, log, clock, config, leaseClock } = options
+    const { ctx, log, clock, config, leaseClock, background, outgoing, detours } = options
     const { agents, sessions } = ctx
     this.options = options
     const logger = ctx.logger('agent-loop-host')
@@ -78,8 +89,20 @@ export class HostParts {
     this.book = new LaneBook({ config, state: this.state })
     this.waiters = new Waiters(clock)
     this.listeners = new RunListeners(warn)
+    this.streams = new EventStreams({
+      ctx,
+      log,
+      clock,
+      background,
+      warn,
+      limits: streamLimits(config.events),
+      find: (runId) => this.ledger.find(runId),
+      get: (runId) => this.ledger.get(runId),
+      runsOf: (sessionId) => this.ledger.stream(sessionId).fold.all(),
+    })
     this.ledger = new RunLedger(log, {
       accepted: (run) => events.accepted(run),
+      folded: (run, entry, isOwn) => this.streams.folded(run, entry, isOwn),
       settled: (run) => events.settled(run),
       quarantined: (error) => warn(error.message),
       readFailed: (sessionId, error) =>
@@ -114,6 +137,11 @@ export class HostParts {
       epochOf: (sessionId) => this.leases.epoch(sessionId),
       collectAtMost: (sessionId) => queueOf(sessionId).cap,
     })
+    const leaving: LeavingPorts = {
+      now: () => clock.now(),
+      payloads: (told, end, how) => this.streams.payloadsOf(told, end, how),
+      outgoing,
+    }
     const running: Omit<RunnerPorts, 'markStarted'> = {
       clock,
       openers: this.openers,
@@ -124,6 +152,7 @@ export class HostParts {
         timeoutMs: this.book.timeoutOf(run),
         idleTimeoutMs: run.request?.idleTimeoutMs,
       }),
+      letOut: (run, session, settlement) => letOut(run, session, settlement, leaving),
       graceMs: config.graceMs,
       afterCrash: config.afterCrash,
       attempts: config.attempts,
@@ -145,6 +174,7 @@ export class HostParts {
       if (status === 'idle') this.steering.clearEchoes(agent)
     })
     installRunOptions(ctx, {
+      detours,
       runOf: (agent) => this.runOfTurn(agent),
       runOfMessage: (agent, messageId) => this.runOfMessage(agent.id, messageId),
     })
@@ -171,11 +201,14 @@ export class HostParts {
     await this.lanes.close()
     await this.ledger.close()
     await this.leases.close()
+    await this.streams.close()
   }
 
   private onBegun(sessionId: string, turn: OpenTurn): void {
     if (!turn.isOurs) {
       const { runId } = observedOf(sessionId, turn)
+      const session = this.openers.live(sessionId)?.session
+      if (session !== undefined) this.streams.turnBegan(session, turn.turn)
       this.listeners.tell((listener) =>
         listener.started?.({ runId, sessionId, turn: turn.turn, observed: true }),
       )
@@ -196,6 +229,7 @@ export class HostParts {
     this.steering.turnClosed(sessionId)
     if (turn.isKnown && !turn.isOurs) {
       const { runId } = observedOf(sessionId, turn)
+      this.streams.turnEnded(sessionId, turn.turn, reason)
       this.listeners.tell((listener) =>
         listener.observedEnded?.({ runId, sessionId, turn: turn.turn, reason: reason.kind }),
       )
@@ -226,6 +260,11 @@ export class HostParts {
     return active !== undefined && this.watcher.open(agent.id)?.isOurs === true
       ? this.ledger.get(active.runId)
       : undefined
+  }
+
+  /** The open run that a message answers; a copy of one answers none. */
+  runIdOf(sessionId: string, messageId: string): string | undefined {
+    return this.ledger.stream(sessionId).fold.withOwnMessage(answeredMessageId(messageId))?.runId
   }
 
   private runOfMessage(sessionId: string, messageId: string): RunRecord | undefined {

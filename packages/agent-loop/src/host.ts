@@ -11,6 +11,8 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { AgentLoopError } from './errors.ts'
 import { HostParts } from './host-parts.ts'
+import type { LeavingPorts } from './leaving-run.ts'
+import type { ModelDetours } from './model-detours.ts'
 import type { QueueDoor, SessionSettings } from './queue-types.ts'
 import {
   checkAbortRequest,
@@ -24,6 +26,7 @@ import type { RunFold } from './run-fold.ts'
 import { viewOf, type RunRecord } from './run-record.ts'
 import type { Decision } from './run-stream.ts'
 import { settingsOf } from './session-settings.ts'
+import type { EventStreams } from './streams/event-streams.ts'
 import type {
   AcceptedRun,
   AgentLoopHost,
@@ -47,9 +50,12 @@ export interface RunHostOptions {
   /** Leases of sessions; they have a clock of their own. */
   readonly leases: LeaseStore
   readonly leaseClock: Clock
+  readonly background: Clock
+  readonly outgoing: LeavingPorts['outgoing']
+  readonly detours: ModelDetours
 }
 
-export class RunHost implements AgentLoopHost {
+export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'registerMessagingTool'> {
   readonly queue: QueueDoor
   private readonly options: RunHostOptions
   private readonly parts: HostParts
@@ -70,10 +76,19 @@ export class RunHost implements AgentLoopHost {
     this.queue = this.parts.queueDoor(() => this.assertOpen())
   }
 
+  get events(): EventStreams {
+    return this.parts.streams
+  }
+
   /** Reads what is stored and takes up the runs of sessions that are live here. */
   async recover(): Promise<void> {
     this.parts.watcher.resume(this.options.ctx.agents.list())
     await this.parts.recovery.start()
+  }
+
+  /** The open run of a session whose message has this id. */
+  runIdOf(sessionId: string, messageId: string): string | undefined {
+    return this.parts.runIdOf(sessionId, messageId)
   }
 
   /** Takes up every open run, also those of sessions that nobody opened here. */

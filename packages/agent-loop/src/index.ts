@@ -5,10 +5,39 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import type { Config } from './config.ts'
+import { holdBoot } from './hold-boot.ts'
 import { mountHost } from './mount-host.ts'
 import type { AgentLoopHost } from './types.ts'
 
 export { Config } from './config.ts'
+export * from './hooks/index.ts'
+export { Chunker, type Chunk } from './replies/chunker.ts'
+export { deliverReplies, type DeliverOptions } from './replies/deliver-replies.ts'
+export { shapeReplies } from './replies/shape-replies.ts'
+export type {
+  BreakPreference,
+  ChunkLimits,
+  MessagingTool,
+  PayloadKind,
+  Reply,
+  ReplyOptions,
+  ReplyPayload,
+} from './replies/types.ts'
+export type {
+  AgentEvent,
+  AssistantData,
+  CompactionData,
+  DeliveryReceipt,
+  EventBlock,
+  GapData,
+  LifecycleData,
+  RunEvent,
+  StreamName,
+  SubscribeRequest,
+  ThinkingData,
+  ToolData,
+} from './streams/types.ts'
+export type { FinishedCall } from './streams/turn-translator.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
 export type {
   DropPolicy,
@@ -59,5 +88,11 @@ export const inject = ['agents', 'sessions']
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
   warnWhenMissing(ctx, PACKAGE, ['durableLog'], 'runs are neither accepted nor recovered')
-  await mountOnce(ctx, PACKAGE, ['agents', 'sessions', 'durableLog'], (live) => mountHost(live, config))
+  let mounting: Promise<unknown> | undefined
+  const mount = async (live: Context): Promise<void> => {
+    mounting = mountHost(live, config)
+    await mounting
+  }
+  await mountOnce(ctx, PACKAGE, ['agents', 'sessions', 'durableLog'], mount)
+  await holdBoot(ctx, () => mounting)
 }

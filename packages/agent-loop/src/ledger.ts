@@ -3,7 +3,7 @@
  * Owns the subscription that brings in what other processes store. Drives nothing.
  */
 import type { DurableLog, StreamHead } from 'dsh-durable-log'
-import { RUN_STREAM_PREFIX } from './entries.ts'
+import { RUN_STREAM_PREFIX, type RunEntry } from './entries.ts'
 import { AgentLoopError } from './errors.ts'
 import type { RunRecord } from './run-record.ts'
 import { RunStream } from './run-stream.ts'
@@ -14,6 +14,8 @@ const READERS = 8
 export interface LedgerListener {
   /** A run is there, accepted by this process or another one. */
   accepted(record: RunRecord): void
+  /** Each entry of a run in order; not `isOwn` when it was read and not written here. */
+  folded(record: RunRecord, entry: RunEntry, isOwn: boolean): void
   /** A run got its terminal entry, from this process or another one. */
   settled(record: RunRecord): void
   /** A stream cannot be read; told once per stream. */
@@ -40,9 +42,10 @@ export class RunLedger {
   stream(sessionId: string): RunStream {
     let stream = this.streams.get(sessionId)
     if (stream === undefined) {
-      stream = new RunStream(this.log, sessionId, (record, entry) => {
+      stream = new RunStream(this.log, sessionId, (record, entry, isOwn) => {
         if (!this.sessionByRun.has(record.runId)) this.sessionByRun.set(record.runId, sessionId)
         if (entry.type === 'run/accepted') this.listener.accepted(record)
+        this.listener.folded(record, entry, isOwn)
         if (entry.type === 'run/settled') this.listener.settled(record)
       })
       this.streams.set(sessionId, stream)

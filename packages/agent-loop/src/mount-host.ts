@@ -3,10 +3,14 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { leaseStore, type Processes } from 'dsh-durable-log'
-import { systemClock, type Clock } from './clock.ts'
+import { backgroundClock, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { RunHost } from './host.ts'
-import type { AgentLoopHost } from './types.ts'
+import { HookHost } from './hooks/hook-host.ts'
+import { loadHooks, startHooks } from './hooks/start-hooks.ts'
+import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
+import { openDoor } from './door.ts'
+import { ModelDetours } from './model-detours.ts'
 
 /** The part of the Cordis loader that tells when a boot has settled. */
 interface Settling {
@@ -20,6 +24,8 @@ export interface MountOptions {
   readonly clock?: Clock
   /** The clock of the leases, which live longer than any run. */
   readonly leaseClock?: Clock
+  /** Times what nobody waits for. */
+  readonly background?: Clock
   readonly processes?: Processes
 }
 
@@ -31,8 +37,8 @@ export interface MountOptions {
 export async function mountHost(
   ctx: Context,
   config: Config,
-  { clock = systemClock, leaseClock = clock, processes }: MountOptions = {},
-): Promise<void> {
+  { clock = systemClock, leaseClock = clock, background = backgroundClock, processes }: MountOptions = {},
+): Promise<RunHost> {
   const log = ctx.durableLog
   const leases = leaseStore({
     log,
@@ -41,11 +47,28 @@ export async function mountHost(
     clock: { now: () => leaseClock.now(), monotonic: () => leaseClock.monotonic() },
     ...(processes === undefined ? {} : { processes }),
   })
-  const host = new RunHost({ ctx, log, clock, config, leases, leaseClock })
-  ctx.effect(() => () => host.close(), 'lanes of the agent-loop host')
+  const detours = new ModelDetours()
+  const settings = config.hooks ?? DEFAULT_HOOK_SETTINGS
+  const hooks: HookHost = new HookHost({
+    ctx,
+    log,
+    clock,
+    settings,
+    detours,
+    runIdOf: (sessionId, messageId) => host.runIdOf(sessionId, messageId),
+  })
+  const outgoing = hooks.outgoing.bind(hooks)
+  const host = new RunHost({ ctx, log, clock, config, leases, leaseClock, background, outgoing, detours })
+  ctx.effect(
+    () => async () => void (await Promise.all([hooks.stop(), host.close()])),
+    'lanes and hooks of the agent-loop host',
+  )
+  await loadHooks(ctx, hooks, settings)
   await host.recover()
-  ctx.provide('agentLoopHost', facade(host))
+  ctx.provide('agentLoopHost', openDoor(ctx, host, hooks))
+  void startHooks(ctx, hooks)
   if (config.recover === 'all') void adoptAfterBoot(ctx, host)
+  return host
 }
 
 /** Openers register while the profile boots; foreign sessions are opened when all had the chance. */
@@ -57,22 +80,4 @@ async function adoptAfterBoot(ctx: Context, host: RunHost): Promise<void> {
     // A boot that failed reports itself; the runs are still ours.
   }
   host.adoptAll()
-}
-
-/** Plain functions: a class instance read through a context would be handed out as a proxy of it. */
-function facade(host: RunHost): AgentLoopHost {
-  return Object.freeze({
-    accept: (request) => host.accept(request),
-    wait: (request) => host.wait(request),
-    abort: (request) => host.abort(request),
-    read: (runId) => host.read(runId),
-    lanes: () => host.lanes(),
-    metrics: () => host.metrics(),
-    queue: host.queue,
-    configure: (sessionId, changes) => host.configure(sessionId, changes),
-    settings: (sessionId) => host.settings(sessionId),
-    drain: (options) => host.drain(options),
-    observe: (listener) => host.observe(listener),
-    registerOpener: (opener) => host.registerOpener(opener),
-  } satisfies AgentLoopHost)
 }

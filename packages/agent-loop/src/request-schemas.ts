@@ -5,6 +5,7 @@
 import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { MAX_DELAY_MS } from './clock.ts'
+import { observedSessionOf } from './run-listeners.ts'
 
 const MAX_MESSAGE_CHARACTERS = 1_000_000
 const MAX_EXTRA_PROMPT_CHARACTERS = 100_000
@@ -95,7 +96,11 @@ export const runRequestSchema = z
         `exceeds ${MAX_MESSAGE_JSON_BYTES} bytes as JSON`,
       ),
     idempotencyKey: z.string().min(1).max(256),
-    runId: identifier(256).optional(),
+    runId: identifier(256)
+      .refine((runId) => observedSessionOf(runId) === undefined, {
+        message: 'names a turn that DSH started; choose another id',
+      })
+      .optional(),
     queueMode: z.union([modeSchema, z.literal('queue')]).optional(),
     lane: laneSchema.optional(),
     ...stored,

@@ -31,3 +31,8 @@ export class RunListeners {
 export function observedRunId(sessionId: string, turn: number): string {
   return `turn_${sessionId}_${turn}`
 }
+
+/** The session of such an id; undefined when it is not of that form. */
+export function observedSessionOf(runId: string): string | undefined {
+  return /^turn_(.+)_\d+$/s.exec(runId)?.[1]
+}

@@ -37,6 +37,18 @@ export function runMessageIdOf(messageId: string): string | undefined {
   return messageId.startsWith(PREFIX) ? messageId.slice(0, ID_LENGTH) : undefined
 }
 
+/** The id under which a run knows a message: that of the first one when it is told to go on. */
+export function answeredMessageId(messageId: string): string {
+  const isContinuation = messageId.startsWith(PREFIX) && /^\.\d+$/.test(messageId.slice(ID_LENGTH))
+  return isContinuation ? messageId.slice(0, ID_LENGTH) : messageId
+}
+
+/** The id of the message that this one is or copies; undefined when no run has sent it. */
+export function firstMessageId(messageId: string): string | undefined {
+  const id = runMessageIdOf(messageId)
+  return id === messageId || (id !== undefined && messageId === echoIdOf(id)) ? id : undefined
+}
+
 /** What the message of a run consists of. */
 export interface MessageParts {
   readonly run: RunRecord

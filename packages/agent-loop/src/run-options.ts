@@ -6,10 +6,12 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { ReasoningEffortId, type LlmCallConfig, type LlmRuntime } from '@deepseek-ai/dsh-llm'
+import type { ModelDetours } from './model-detours.ts'
 import { instructionMessage } from './run-message.ts'
 import type { RunRecord } from './run-record.ts'
 
 export interface RunOptionsPorts {
+  readonly detours: ModelDetours
   /** The run whose message the open turn of the agent answers. */
   readonly runOf: (agent: Agent) => RunRecord | undefined
   /** The run that sent this message. */
@@ -19,26 +21,12 @@ export interface RunOptionsPorts {
 /** What is used of DSH's model runtime. */
 type Models = Pick<LlmRuntime, 'resolveModelInfo'>
 
-/** What an agent asked for before a run's own choice, and that choice. */
-interface Override {
-  readonly before: LlmCallConfig
-  readonly chosen: LlmCallConfig
-}
-
 /** @param ctx owns the listeners. */
-export function installRunOptions(ctx: Context, { runOf, runOfMessage }: RunOptionsPorts): void {
-  const overrides = new WeakMap<Agent, Override>()
+export function installRunOptions(ctx: Context, { detours, runOf, runOfMessage }: RunOptionsPorts): void {
   ctx.on('agent/request', async ({ agent, signal }, next) => {
-    const proposed = await next()
-    const override = overrides.get(agent)
-    // DSH proposes what was asked for last, which was ours.
-    const before =
-      override !== undefined && isSameRoute(proposed, override.chosen) ? override.before : proposed
+    const home = detours.home(agent, await next())
     const run = runOf(agent)
-    const chosen = run === undefined ? before : await configOf(ctx, run, before, signal)
-    if (chosen === before) overrides.delete(agent)
-    else overrides.set(agent, { before, chosen })
-    return chosen
+    return run === undefined ? home : await configOf(ctx, run, home, signal)
   })
   ctx.on('agent/pre-step', async ({ agent, messages }, next) => {
     const decision = await next()
@@ -80,12 +68,4 @@ async function levelOf(
   const llm = ctx.get('llm') as Models | undefined
   const info = await llm?.resolveModelInfo(provider, model, signal).catch(() => undefined)
   return info?.reasoning?.efforts.find(({ id }) => id === thinking)?.id
-}
-
-function isSameRoute(one: LlmCallConfig, other: LlmCallConfig): boolean {
-  return (
-    one.provider === other.provider &&
-    one.model === other.model &&
-    one.reasoningEffort === other.reasoningEffort
-  )
 }

@@ -168,9 +168,17 @@ function promptOf(prompt: NonNullable<Settlement['prompt']>): NonNullable<RunRes
   }
 }
 
-function payloadsOf({ reply, error }: Settlement): readonly RunPayload[] {
+/** What a run had to say, in order. */
+export function payloadsOf({ payloads, reply, error }: Settlement): readonly RunPayload[] {
+  if (payloads !== undefined) {
+    return payloads.map(({ kind, text, images }) => ({
+      kind,
+      text,
+      ...(images === undefined ? {} : { images }),
+    }))
+  }
   return [
-    ...(reply === undefined ? [] : [{ kind: 'answer' as const, text: reply }]),
     ...(error === undefined ? [] : [{ kind: 'error' as const, text: error.message }]),
+    ...(reply === undefined ? [] : [{ kind: 'answer' as const, text: reply }]),
   ]
 }

@@ -17,8 +17,8 @@ export interface Decision<T> {
   readonly result: T
 }
 
-/** Told after each entry of a run folded, also of those that other processes stored. */
-export type OnFolded = (record: RunRecord, entry: RunEntry) => void
+/** Told after each entry of a run folded, also of those that other processes stored, which are not `isOwn`. */
+export type OnFolded = (record: RunRecord, entry: RunEntry, isOwn: boolean) => void
 
 export class RunStream {
   readonly fold: RunFold
@@ -91,7 +91,7 @@ export class RunStream {
     try {
       const last = await this.log.append(this.name, this.fold.seq, entries.map(toLogEntry))
       for (const [index, entry] of entries.entries()) {
-        this.foldEntry(entry, last - entries.length + index + 1)
+        this.foldEntry(entry, last - entries.length + index + 1, true)
       }
       return true
     } catch (error) {
@@ -123,15 +123,15 @@ export class RunStream {
   private foldStored(stored: StoredEntry): void {
     if (this.quarantine !== undefined) return
     try {
-      this.foldEntry(parseRunEntry(stored), stored.seq)
+      this.foldEntry(parseRunEntry(stored), stored.seq, false)
     } catch (error) {
       this.setAside(error)
     }
   }
 
-  private foldEntry(entry: RunEntry, seq: number): void {
+  private foldEntry(entry: RunEntry, seq: number, isOwn: boolean): void {
     const record = this.fold.apply(entry, seq)
-    if (record !== undefined) this.onFolded(record, entry)
+    if (record !== undefined) this.onFolded(record, entry, isOwn)
   }
 
   private setAside(cause: unknown): AgentLoopError {

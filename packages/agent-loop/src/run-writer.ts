@@ -82,7 +82,7 @@ export class RunWriter {
       const endedAt = this.ports.clock.now()
       const entries = open.map((runId): RunEntry => ({
         type: 'run/settled',
-        data: { v: 2, runId, ...settlement, endedAt },
+        data: { v: 3, runId, ...settlement, endedAt },
       }))
       return { entries, result: undefined }
     })

@@ -40,6 +40,12 @@ export interface RunnerPorts {
   /** The user message of a run. @throws what makes the message impossible. */
   readonly compose: (started: StartedRun) => Promise<UserMessage | undefined>
   readonly limitsOf: (run: RunRecord) => Limits
+  /** What goes out of a run's settlement: its payloads, and what hooks make of its reply. */
+  readonly letOut: (
+    run: RunRecord,
+    session: Session | undefined,
+    settlement: Settlement,
+  ) => Promise<Settlement>
   /** How long a stopped turn may take to end before the lane goes on. */
   readonly graceMs: number
   readonly afterCrash: 'interrupt' | 'resume'
@@ -72,7 +78,8 @@ export async function driveRun(
 ): Promise<RunEnd> {
   const deadline = new Deadline(ports.clock, ports.limitsOf(run), (limit) => control.stop(limit))
   try {
-    return await new RunDrive(run, control, ports, deadline).drive(isFresh)
+    const drive = new RunDrive(run, control, ports, deadline)
+    return await drive.letOut(await drive.drive(isFresh))
   } finally {
     deadline.close()
   }
@@ -93,6 +100,8 @@ class RunDrive {
   private readonly control: RunControl
   private readonly ports: RunnerPorts
   private readonly deadline: Deadline
+  /** Where its turn is. */
+  private session: Session | undefined
 
   constructor(run: RunRecord, control: RunControl, ports: RunnerPorts, deadline: Deadline) {
     this.started = { run, members: [] }
@@ -114,6 +123,12 @@ class RunDrive {
       if (delivered.kind === 'watch') return ended(await this.follow(delivered.watch))
     }
     return ended(interrupted('the agent was disposed before it took the message'))
+  }
+
+  /** What leaves of the run's end. */
+  async letOut(end: RunEnd): Promise<RunEnd> {
+    if (end.kind !== 'settled') return end
+    return ended(await this.ports.letOut(this.run, this.session, end.settlement))
   }
 
   private async openAgent(): Promise<Over | { kind: 'agent'; agent: Agent }> {
@@ -147,6 +162,7 @@ class RunDrive {
 
   /** Brings the message to the agent, unless an earlier attempt did, and observes it from before that. */
   private async deliver(agent: Agent, isFresh: boolean): Promise<Delivery> {
+    this.session = agent.session
     let resumes = false
     if (this.run.attempt > 0 && !isFresh) {
       const earlier = await this.recover(agent)

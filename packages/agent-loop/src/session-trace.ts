@@ -108,7 +108,11 @@ function textOf(event: SessionEvent<'assistant/message'>): string | undefined {
   const text = event.data.message.content
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join('')
-  if (text.trim() === '') return undefined
+  return text.trim() === '' ? undefined : keptReply(text)
+}
+
+/** A reply as it is kept. */
+export function keptReply(text: string): string {
   if (text.length <= MAX_REPLY_CHARACTERS) return text.toWellFormed()
   const left = text.length - MAX_REPLY_CHARACTERS
   return `${text.slice(0, MAX_REPLY_CHARACTERS).toWellFormed()}\n[cut: ${left} more characters]`

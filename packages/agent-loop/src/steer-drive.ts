@@ -49,7 +49,10 @@ export async function driveSteer(
       if (watch.turn === undefined) watch.withdraw()
       return control.stopped === undefined ? LEFT : ended(endingOfStop(control.stopped))
     }
-    if (outcome.kind === 'ended') return ended(await steered(agent.session, outcome, started, ports))
+    if (outcome.kind === 'ended') {
+      const settlement = await steered(agent.session, outcome, started, ports)
+      return ended(await ports.letOut(started.run, agent.session, settlement))
+    }
     if (outcome.kind === 'parked') {
       agent.inbox.remove(MessageId(message.id))
       return 'parked'

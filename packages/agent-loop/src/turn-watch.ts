@@ -139,8 +139,11 @@ export class TurnWatcher {
       const turn = agent.status === 'running' ? openTurnOf(agent.session.events) : undefined
       if (turn === undefined) continue
       const isOurs = isTurnOfRun(agent.session.events, turn)
-      this.turns.set(agent.id, { turn, isOurs, isKnown: true })
-      if (!isOurs) this.listener.opened(agent.id)
+      const open = { turn, isOurs, isKnown: true }
+      this.turns.set(agent.id, open)
+      if (isOurs) continue
+      this.listener.opened(agent.id)
+      this.listener.begun(agent.id, open)
     }
   }
 

@@ -8,7 +8,10 @@
  * `queue-types.ts`.
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import type { HookHandler, HookName, HookOptions } from './hooks/types.ts'
 import type { QueueDoor, QueueMode, RunPriority, SessionDefaults, SessionSettings } from './queue-types.ts'
+import type { MessagingTool, PayloadKind } from './replies/types.ts'
+import type { AgentEvent, EventBlock, SubscribeRequest } from './streams/types.ts'
 
 /**
  * `accepted`: durable, and driven by another process or by none yet. `queued`: in its lane here.
@@ -151,14 +154,19 @@ export interface PromptReport {
   readonly digested: number
 }
 
+/** One message to a person: what the run says, a line about a tool call, or why it failed. */
 export interface RunPayload {
-  readonly kind: 'answer' | 'error'
+  readonly kind: PayloadKind
   readonly text: string
+  readonly images?: readonly EventBlock[]
 }
 
 /** What is known of how a run ended. */
 export interface RunResult {
-  /** What there is to show, in order. */
+  /**
+   * What there is to show, in order: the error, a line for each tool call when the run is `verbose`, the
+   * reasoning when it asks for `thinking`, the answers.
+   */
   readonly payloads: readonly RunPayload[]
   readonly durationMs: number
   /** Why the turn stopped, in DSH's word, or why the run did. */
@@ -284,4 +292,20 @@ export interface AgentLoopHost {
   observe(listener: RunListener): () => void
   /** Openers are asked in the order of registration; the default one comes last. Returns the undo. */
   registerOpener(opener: SessionOpener): () => void
+  /**
+   * Calls `handler` at a point of an agent's life; an effect of the calling plugin. Returns the undo.
+   * Throws `invalid` or `closed`. The hooks and their rules are in the README.
+   */
+  hook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): () => void
+  /**
+   * The events of a run or a session as they happen. Goes on after `afterSeq` from memory, then from
+   * the durable log; what neither has any more is told as a gap. Reading slowly merges deltas and costs
+   * nothing here; ending the iteration, or the signal, ends nothing else.
+   *
+   * @throws AgentLoopError `invalid` at once. The iteration rejects with `run-not-found`, `lagging`,
+   *   `closed`, or with the durable log's error.
+   */
+  subscribe(request: SubscribeRequest): AsyncIterable<AgentEvent>
+  /** What this tool sends to people is not said again by the run's replies. Returns the undo. */
+  registerMessagingTool(tool: MessagingTool): () => void
 }

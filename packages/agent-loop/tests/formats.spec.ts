@@ -39,11 +39,13 @@ describe('the run stream of format 1', () => {
     expect(await world.host.wait({ runId: 'run_b' })).toMatchObject({ status: 'ok', reply: 'done' })
   })
 
-  it('does not hold what only format 2 has', () => {
+  it('does not hold what only later ones have', () => {
     for (const [type, data] of [
       ['run/started', { v: 1, runId: 'a', attempt: 1, startedAt: 1, via: 'turn' }],
       ['run/settled', { v: 1, runId: 'a', state: 'superseded', endedAt: 1 }],
       ['run/settled', { v: 1, runId: 'a', state: 'ok', endedAt: 1, stopReason: 'completed' }],
+      ['run/settled', { v: 1, runId: 'a', state: 'ok', endedAt: 1, payloads: [] }],
+      ['run/settled', { v: 2, runId: 'a', state: 'ok', endedAt: 1, payloads: [] }],
     ] as const) {
       expect(() => parseRunEntry({ type, data, seq: 1 })).toThrow(/not readable/)
     }
@@ -51,9 +53,9 @@ describe('the run stream of format 1', () => {
 })
 
 describe.each([
-  ['run-stream-2.json', 's', writeExample],
-  ['run-stream-2-keyed.json', 'key', writeKeyedExample],
-] as const)('the run stream of format 2 in %s', (name, sessionId, write) => {
+  ['run-stream-3.json', writeExample],
+  ['run-stream-3-keyed.json', writeKeyedExample],
+] as const)('the run stream of the newest format in %s', (name, write) => {
   it('is what this version writes', async () => {
     const written = await write()
     // Only ever for a format that has no file yet: the write fails when it has.
@@ -62,7 +64,14 @@ describe.each([
     }
     expect(written).toEqual(fixture(name))
   })
+})
 
+describe.each([
+  ['run-stream-2.json', 's'],
+  ['run-stream-2-keyed.json', 'key'],
+  ['run-stream-3.json', 's'],
+  ['run-stream-3-keyed.json', 'key'],
+] as const)('the run stream in %s', (name, sessionId) => {
   it('is read back to where it ended', async () => {
     const entries = fixture(name)
     const world = await worldOn(`run/${sessionId}`, entries)
@@ -76,10 +85,9 @@ describe.each([
   })
 })
 
-it('the fixtures of format 2 have every kind of entry', () => {
-  const kinds = new Set(
-    ['run-stream-2.json', 'run-stream-2-keyed.json'].flatMap((name) => fixture(name).map(({ type }) => type)),
-  )
+it.each([2, 3])('the fixtures of format %i have every kind of entry', (format) => {
+  const names = [`run-stream-${format}.json`, `run-stream-${format}-keyed.json`]
+  const kinds = new Set(names.flatMap((name) => fixture(name).map(({ type }) => type)))
   expect([...kinds].toSorted()).toEqual([
     'queue/echoed',
     'queue/moved',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { LaneState } from '../src/lane-state.ts'
 import { AGE_MS, drain, LaneModel, step } from './support/lane-model.ts'
-import { pick, randomOf } from './support/random.ts'
+import { randomOf } from './support/random.ts'
 
 const SCHEDULES = 1000
 const STEPS = 120
@@ -37,7 +37,7 @@ describe('random schedules', () => {
       for (let now = 0; state.isBusy('poor') && state.running('poor') === undefined; now += 1) {
         // Six sessions that always have more to do, of any priority.
         for (const rich of ['r1', 'r2', 'r3', 'r4', 'r5', 'r6']) {
-          if (!state.isBusy(rich)) add(rich, pick(random, [1, 2] as const), now)
+          if (!state.isBusy(rich)) add(rich, random.pick([1, 2] as const), now)
         }
         const next = state.next(now)
         if (next === undefined || next.sessionId === 'poor') continue

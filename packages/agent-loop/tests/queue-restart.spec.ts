@@ -1,7 +1,7 @@
 /** Random histories of one queue: what the lane has in memory is what the log gives back. */
 import { describe, expect, it } from 'vitest'
-import { pick, randomOf, type Random } from './support/random.ts'
-import { until } from './support/until.ts'
+import { randomOf, type Random } from './support/random.ts'
+import { settleDown, until } from './support/until.ts'
 import { World } from './support/world.ts'
 
 const HISTORIES = 60
@@ -9,12 +9,12 @@ const STEPS = 25
 
 async function step(world: World, random: Random, number: number): Promise<void> {
   const queued = world.host.lanes()[0]?.queued ?? []
-  const dice = random()
+  const dice = random.fraction()
   if (dice < 0.15 && queued.length > 1) {
-    const before = random() < 0.3 ? undefined : pick(random, queued)
-    await world.host.queue.move(pick(random, queued), before)
+    const before = random.fraction() < 0.3 ? undefined : random.pick(queued)
+    await world.host.queue.move(random.pick(queued), before)
   } else if (dice < 0.25 && queued.length > 0) {
-    await world.host.queue.cancel(pick(random, queued))
+    await world.host.queue.cancel(random.pick(queued))
   } else {
     await world.accept('s', `text ${number}`, requestOf(random))
   }
@@ -22,10 +22,10 @@ async function step(world: World, random: Random, number: number): Promise<void>
 
 function requestOf(random: Random): object {
   const provenance = { kind: 'plugin', plugin: 'p', summary: 's' }
-  const dice = random()
+  const dice = random.fraction()
   if (dice < 0.2) return { provenance, placement: 'front' }
   if (dice < 0.3) return { provenance }
-  if (dice < 0.5) return { supersedeKey: pick(random, ['k1', 'k2']) }
+  if (dice < 0.5) return { supersedeKey: random.pick(['k1', 'k2']) }
   if (dice < 0.6) return { queueMode: 'collect' }
   if (dice < 0.65) return { queueMode: 'interrupt' }
   return {}
@@ -41,6 +41,8 @@ describe('a queue after a restart', () => {
       await world.accept('s', 'first')
       await until(() => world.host.lanes()[0]?.running !== undefined)
       for (let number = 0; number < STEPS; number += 1) await step(world, random, number)
+      // What an interrupt stops has ended by then, and the next one is under way.
+      await settleDown()
       await until(() => world.host.lanes()[0]?.running !== undefined)
       const [lane] = world.host.lanes()
       const next = await world.crash()

@@ -22,7 +22,7 @@ const started = (runId: string, attempt = 1): RunEntry => ({
 })
 const settled = (runId: string): RunEntry => ({
   type: 'run/settled',
-  data: { v: 2, runId, state: 'ok', endedAt: 30, turn: 2, reply: 'done' },
+  data: { v: 3, runId, state: 'ok', endedAt: 30, turn: 2, reply: 'done' },
 })
 
 function foldOf(...entries: readonly RunEntry[]): RunFold {

@@ -4,8 +4,9 @@
  * Rounds come in runs over one file: each round opens what the last kill left, so recovery itself is
  * killed into now and then. Rounds aim at the phases of the writer in turn (phases.ts), and count
  * where it really died. Promises checked: the log opens; every acknowledged batch of all rounds of
- * the file is there exactly once, at the seq that was acknowledged; every batch is whole; and no
- * phase escapes the kills.
+ * the file is there exactly once, at the seq that was acknowledged; every batch is whole; a removed
+ * stream is gone, and one whose removal was not acknowledged is gone or whole; and no phase escapes
+ * the kills.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,9 +14,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextMacrotask } from 'node:timers/promises'
-import { type DurableLog, sqliteLog, type StoredEntry } from 'dsh-durable-log'
 import { type Random, randomFrom } from 'dsh-durable-log/testing'
 import { createPhaseFile, type Phase, PhaseReader, PHASES } from './phases.ts'
+import { Promises } from './promises.ts'
 
 export interface ChaosResult {
   readonly suite: 'store'
@@ -37,20 +38,6 @@ export interface ChaosFailure {
   readonly text: string
 }
 
-interface Ack {
-  readonly stream: string
-  /** Seq of the last entry of the batch. */
-  readonly seq: number
-  readonly batch: string
-  readonly size: number
-}
-
-interface Findings {
-  lost: number
-  doubled: number
-  readonly texts: string[]
-}
-
 type Aim = Exclude<Phase, 'between'> | 'anywhere'
 
 interface Target {
@@ -62,7 +49,7 @@ interface Target {
 }
 
 interface Killed {
-  readonly acks: readonly Ack[]
+  readonly notes: string
   /** Where the writer died. */
   readonly phase: Phase
 }
@@ -71,7 +58,7 @@ const ROUNDS_PER_FILE = 10
 const HISTOGRAM_ROUNDS = 20
 /** From so many rounds on, each of these phases must be hit by so large a share of the kills. */
 const JUDGED_ROUNDS = 40
-const JUDGED_PHASES: readonly Phase[] = ['append', 'commit', 'acknowledge', 'read', 'snapshot']
+const JUDGED_PHASES: readonly Phase[] = ['append', 'commit', 'acknowledge', 'read', 'snapshot', 'remove']
 const LEAST_SHARE = 0.05
 
 /** Aims in turn, each with the bounds of its random occurrence and delay. */
@@ -82,6 +69,7 @@ const AIMS: readonly { readonly aim: Aim; readonly occurrences: number; readonly
   { aim: 'acknowledge', occurrences: 100, delaysUs: 300 },
   { aim: 'read', occurrences: 40, delaysUs: 300 },
   { aim: 'snapshot', occurrences: 60, delaysUs: 500 },
+  { aim: 'remove', occurrences: 20, delaysUs: 500 },
   { aim: 'anywhere', occurrences: 1500, delaysUs: 1500 },
 ]
 
@@ -90,16 +78,16 @@ export async function run(options: { rounds: number; seed: number }): Promise<Ch
   const failures: ChaosFailure[] = []
   const total = { failed: 0, lost: 0, doubled: 0 }
   const kills = Object.fromEntries(PHASES.map((phase) => [phase, 0])) as Record<Phase, number>
-  let acks: Ack[] = []
+  let promises = new Promises()
   try {
     for (let round = 0; round < options.rounds; round += 1) {
-      if (round % ROUNDS_PER_FILE === 0) acks = []
+      if (round % ROUNDS_PER_FILE === 0) promises = new Promises()
       const seed = options.seed + round
       const path = join(folder, `log-${Math.floor(round / ROUNDS_PER_FILE)}.sqlite`)
       const killed = await killWriter(folder, path, `r${round}`, seed)
-      acks.push(...killed.acks)
+      promises.note(killed.notes)
       kills[killed.phase] += 1
-      const findings = await inspect(path, acks)
+      const findings = await promises.inspect(path)
       total.lost += findings.lost
       total.doubled += findings.doubled
       if (findings.texts.length === 0) continue
@@ -161,7 +149,7 @@ async function killWriter(folder: string, path: string, label: string, seed: num
     spin(delayUs)
     child.kill('SIGKILL')
     await closed
-    return { acks: acksOf(readFileSync(notes, 'utf8')), phase: reader.phase }
+    return { notes: readFileSync(notes, 'utf8'), phase: reader.phase }
   } finally {
     reader.close()
   }
@@ -171,66 +159,4 @@ async function killWriter(folder: string, path: string, label: string, seed: num
 function spin(microseconds: number): void {
   const end = performance.now() + microseconds / 1000
   while (performance.now() < end);
-}
-
-/** A line that the kill cut off is no acknowledgement. */
-function acksOf(notes: string): Ack[] {
-  return notes
-    .split('\n')
-    .slice(0, -1)
-    .flatMap((line) => {
-      const [kind, stream = '', seq = '', batch = '', size = ''] = line.split(' ')
-      return kind === 'ack' ? [{ stream, seq: Number(seq), batch, size: Number(size) }] : []
-    })
-}
-
-async function inspect(path: string, acks: readonly Ack[]): Promise<Findings> {
-  const findings: Findings = { lost: 0, doubled: 0, texts: [] }
-  const log = sqliteLog({ path })
-  try {
-    const streams = (await log.list({ prefix: 'chaos/' })).streams.map(({ stream }) => stream)
-    for (const stream of new Set([...streams, ...acks.map((ack) => ack.stream)])) {
-      const wanted = acks.filter((ack) => ack.stream === stream)
-      await inspectStream(log, stream, wanted, findings)
-    }
-  } catch (error) {
-    findings.texts.push(`the log cannot be read: ${String(error)}`)
-  } finally {
-    await log.close()
-  }
-  return findings
-}
-
-async function inspectStream(
-  log: DurableLog,
-  stream: string,
-  acks: readonly Ack[],
-  findings: Findings,
-): Promise<void> {
-  const entries = await log.read(stream)
-  const snapshot = await log.loadSnapshot(stream)
-  if ((snapshot?.seq ?? 0) > entries.length) findings.texts.push(`${stream} has a snapshot ahead of it`)
-  const lastSeqs = new Map<string, number>()
-  for (let at = 0; at < entries.length;) {
-    const { batch, size } = batchOf(entries[at])
-    const part = entries.slice(at, at + size).map(batchOf)
-    if (part.length !== size || part.some((entry, index) => entry.batch !== batch || entry.index !== index)) {
-      findings.texts.push(`${stream} holds a part of batch ${batch} at ${at + 1}`)
-    }
-    if (lastSeqs.has(batch)) {
-      findings.doubled += 1
-      findings.texts.push(`${stream} holds batch ${batch} twice`)
-    }
-    at += Math.max(size, 1)
-    lastSeqs.set(batch, at)
-  }
-  for (const { batch, seq } of acks) {
-    if (lastSeqs.get(batch) === seq) continue
-    findings.lost += 1
-    findings.texts.push(`${stream} lost batch ${batch}, acknowledged at ${seq}`)
-  }
-}
-
-function batchOf(entry: StoredEntry | undefined): { batch: string; index: number; size: number } {
-  return (entry?.data ?? { batch: '', index: -1, size: 1 }) as { batch: string; index: number; size: number }
 }

@@ -1,16 +1,18 @@
 /**
  * The process that is killed: appends numbered batches to several streams for ever, reads and
- * snapshots in between, and notes each acknowledged batch in a file before it goes on. Arguments:
+ * snapshots in between, and notes each acknowledged batch in a file before it goes on. One writer
+ * has a stream for itself, which it removes now and then. Arguments:
  * path of the log, path of the notes, path of the phases, label of the round, seed, aim, occurrence.
  *
  * It tells its phases (phases.ts). At the given occurrence of the aimed phase, or of any phase for
  * the aim `anywhere`, it asks to be killed, and where a phase is too short to be hit it waits there.
  *
- * Lines of the notes: `ack <stream> <seq> <batch> <size>`.
+ * Lines of the notes: `ack <stream> <seq> <batch> <size>`, and `removing <stream>` before a removal
+ * is asked for, `removed <stream>` once it is acknowledged.
  */
 import { openSync, writeSync } from 'node:fs'
-import { DurableLogError, sqliteLog } from 'dsh-durable-log'
-import { randomFrom } from 'dsh-durable-log/testing'
+import { DurableLogError, type Entry, sqliteLog } from 'dsh-durable-log'
+import { type Random, randomFrom } from 'dsh-durable-log/testing'
 import { type Phase, PhaseTeller } from './phases.ts'
 import { watchSqlite } from './watch-sqlite.ts'
 
@@ -20,7 +22,7 @@ const WRITERS = 4
 const STREAMS = 3
 /** Longer than the killer takes. It is woken by nobody but the kill. */
 const LINGER_MS = 200
-/** Of three commits or snapshots aimed at, one is killed wherever it is when the signal comes. */
+/** Of three commits, snapshots or removals aimed at, one is killed wherever it is when the signal comes. */
 const UNHELD = 3
 
 const notes = openSync(notesPath, 'a')
@@ -30,7 +32,7 @@ const isHeld =
   aim === 'append' ||
   aim === 'acknowledge' ||
   aim === 'read' ||
-  ((aim === 'commit' || aim === 'snapshot') && chance.below(UNHELD) > 0)
+  ((aim === 'commit' || aim === 'snapshot' || aim === 'remove') && chance.below(UNHELD) > 0)
 let left = Number(occurrence)
 
 /** To be called right after a phase was told. */
@@ -61,10 +63,7 @@ async function appendForEver(writer: number): Promise<never> {
     const stream = `chaos/${random.below(STREAMS)}`
     const size = 1 + random.below(5)
     const batch = `${label}-${writer}-${n}`
-    const entries = Array.from({ length: size }, (_, index) => ({
-      type: 'chaos/entry',
-      data: { batch, index, size, filler: 'x'.repeat(random.below(3000)) },
-    }))
+    const entries = batchOf(batch, size, random)
     const expected = random.below(2) === 0 ? 'any' : (heads.get(stream) ?? 0)
     try {
       const append = log.append(stream, expected, entries)
@@ -82,9 +81,34 @@ async function appendForEver(writer: number): Promise<never> {
   }
 }
 
+async function removeForEver(): Promise<never> {
+  const random = randomFrom(Number(seed) + WRITERS)
+  const stream = 'chaos/removed'
+  for (let n = 0; ; n += 1) {
+    const batch = `${label}-remover-${n}`
+    const size = 1 + random.below(5)
+    const seq = await log.append(stream, 'any', batchOf(batch, size, random))
+    writeSync(notes, `ack ${stream} ${seq} ${batch} ${size}\n`)
+    enter('between')
+    if (random.below(4) === 0) await log.saveSnapshot(stream, seq, { batch })
+    if (random.below(3) > 0) continue
+    writeSync(notes, `removing ${stream}\n`)
+    await log.remove(stream)
+    writeSync(notes, `removed ${stream}\n`)
+    enter('between')
+  }
+}
+
+function batchOf(batch: string, size: number, random: Random): Entry[] {
+  return Array.from({ length: size }, (_, index) => ({
+    type: 'chaos/entry',
+    data: { batch, index, size, filler: 'x'.repeat(random.below(3000)) },
+  }))
+}
+
 function onlyConflict(error: unknown): number {
   if (error instanceof DurableLogError && error.code === 'conflict') return error.currentSeq ?? 0
   throw error
 }
 
-await Promise.all(Array.from({ length: WRITERS }, (_, writer) => appendForEver(writer)))
+await Promise.all([...Array.from({ length: WRITERS }, (_, writer) => appendForEver(writer)), removeForEver()])

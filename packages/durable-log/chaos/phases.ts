@@ -14,9 +14,19 @@ import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs
  * - `acknowledge`: after the commit, until the caller has noted the acknowledgement.
  * - `read`: while entries are read.
  * - `snapshot`: inside a transaction that writes a snapshot.
+ * - `remove`: inside a transaction that removes a stream.
  * - `between`: anywhere else.
  */
-export const PHASES = ['opening', 'append', 'commit', 'acknowledge', 'read', 'snapshot', 'between'] as const
+export const PHASES = [
+  'opening',
+  'append',
+  'commit',
+  'acknowledge',
+  'read',
+  'snapshot',
+  'remove',
+  'between',
+] as const
 export type Phase = (typeof PHASES)[number]
 
 const BEFORE_AIM = 0

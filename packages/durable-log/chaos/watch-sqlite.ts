@@ -3,7 +3,7 @@
  * is the boundary between the log and the host's module, so the log that is killed is the one that
  * ships.
  */
-import type { PhaseTeller } from './phases.ts'
+import type { Phase, PhaseTeller } from './phases.ts'
 
 type Statement = { readonly sourceSQL: string } & Record<'run' | 'iterate', (...args: unknown[]) => unknown>
 
@@ -12,23 +12,21 @@ export function watchSqlite(teller: PhaseTeller, pause: () => void): void {
   const { StatementSync } = process.getBuiltinModule('node:sqlite')
   const statement = StatementSync.prototype as unknown as Statement
   const { run, iterate } = statement
-  let isSnapshot = false
-  const tell = () => {
-    teller.tell(isSnapshot ? 'snapshot' : 'commit')
+  let phase: Phase = 'commit'
+  const tell = (told: Phase) => {
+    phase = told
+    teller.tell(told)
     pause()
   }
   statement.run = function (this: Statement, ...args: unknown[]): unknown {
     const sql = this.sourceSQL
     const isCommit = sql.startsWith('COMMIT')
-    if (isCommit) tell()
+    if (isCommit) tell(phase)
     const result = Reflect.apply(run, this, args)
-    if (sql.startsWith('BEGIN')) {
-      isSnapshot = false
-      tell()
-    } else if (sql.startsWith('INSERT INTO snapshots')) {
-      isSnapshot = true
-      tell()
-    } else if (isCommit) {
+    if (sql.startsWith('BEGIN')) tell('commit')
+    else if (sql.startsWith('INSERT INTO snapshots')) tell('snapshot')
+    else if (sql.startsWith('DELETE FROM')) tell('remove')
+    else if (isCommit) {
       teller.tell('acknowledge')
       pause()
     }

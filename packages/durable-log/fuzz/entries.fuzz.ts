@@ -84,6 +84,7 @@ async function judge(
       ? undefined
       : `refused with ${error.code}, yet something was written`
   }
+  if (call.method === 'remove') return judgeRemoval(log, call, before, after)
   if (call.method !== 'append') return isDeepStrictEqual(after, before) ? undefined : 'a read wrote something'
   return judgeAppend(log, call, Number(outcome.value), before, after)
 }
@@ -104,6 +105,20 @@ async function judgeAppend(
     return `stored ${texts[0]?.slice(0, 200)} for ${texts[1]?.slice(0, 200)}`
   }
   return undefined
+}
+
+async function judgeRemoval(
+  log: DurableLog,
+  { stream, args }: HostileCall,
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): Promise<string | undefined> {
+  if (args[0] !== stream) return 'the removal of something that is no name was accepted'
+  const wanted = new Map(before)
+  wanted.delete(stream)
+  if (!isDeepStrictEqual(after, wanted)) return 'a removal left something, or took something else along'
+  const rest = [...(await log.read(stream)), await log.loadSnapshot(stream)]
+  return isDeepStrictEqual(rest, [undefined]) ? undefined : 'a removed stream can still be read'
 }
 
 async function headsOf(log: DurableLog): Promise<Map<string, number>> {

@@ -5,9 +5,9 @@
 import type { Random } from 'dsh-durable-log/testing'
 
 export interface HostileCall {
-  readonly method: 'append' | 'read' | 'list' | 'saveSnapshot' | 'loadSnapshot'
+  readonly method: 'append' | 'read' | 'list' | 'saveSnapshot' | 'loadSnapshot' | 'remove'
   readonly args: readonly unknown[]
-  /** The stream of an append. */
+  /** The stream of an append or a removal. */
   readonly stream: string
   /** The entries that an accepted append must give back. */
   readonly plain: readonly { readonly type: string; readonly data: unknown }[] | undefined
@@ -78,6 +78,7 @@ export function hostileArguments(random: Random): HostileCall {
     'list',
     'saveSnapshot',
     'loadSnapshot',
+    'remove',
   ] as const)
   const stream = random.pick(STREAMS)
   const name = rarely(random) ? random.pick(BAD_NAMES) : stream
@@ -88,6 +89,7 @@ export function hostileArguments(random: Random): HostileCall {
     // An accepted snapshot is no append; what it stores, the contract suite compares.
     saveSnapshot: () => [name, count(random, 3), value(random, 3).passed],
     loadSnapshot: () => [name],
+    remove: () => [name],
   }[method]()
   return { method, args, stream, plain: undefined }
 }

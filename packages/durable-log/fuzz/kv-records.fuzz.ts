@@ -1,6 +1,7 @@
 /**
  * Foreign JSON in a storage unit, at random: whatever its records were replaced by, the log opens,
- * streams nobody touched are whole and go on, and a touched one gives what it held or `corrupt`.
+ * streams nobody touched are whole and go on, and a touched one gives what it held or `corrupt`, and
+ * begins anew once it was removed.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type DurableLog, DurableLogError, kvUnitLog, type StoredEntry } from 'dsh-durable-log'
@@ -140,5 +141,8 @@ async function judgeTouched(
         return `it fails with ${String(error)}`
     }
   }
-  return undefined
+  await log.remove(stream)
+  if ((await log.loadSnapshot(stream)) !== undefined) return 'its snapshot outlived a removal'
+  const seq = await log.append(stream, 0, [{ type: 'fuzz/entry', data: 'anew' }])
+  return seq === 1 ? undefined : `after its removal an append went to ${seq}`
 }

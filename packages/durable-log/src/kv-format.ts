@@ -2,8 +2,9 @@
  * Records of a log in a KvUnit, format 1, and the streams that a loaded unit holds. Pure.
  *
  * `entries`: one record for each append, under `<stream> <first seq, 16 digits>`, so that an append
- * is one atomic put. `snapshots`: one record for each stream, under its name. Entries and snapshots
- * inside have the same text and checksum as in every other medium (entry-format).
+ * is one atomic put, and while a stream is being removed its tombstone under first seq 0. `snapshots`:
+ * one record for each stream, under its name. Entries and snapshots inside have the same text and
+ * checksum as in every other medium (entry-format).
  *
  * A loaded record is foreign until it was checked. One that is damaged quarantines its stream only;
  * one whose key is not ours belongs to no stream and is left alone.
@@ -17,6 +18,7 @@ import {
   type EntryRow,
   FORMAT,
   snapshotChecksum,
+  tombstoneChecksum,
 } from './entry-format.ts'
 import { DurableLogError } from './errors.ts'
 import { ENTRIES_TABLE, SNAPSHOTS_TABLE } from './kv-unit.ts'
@@ -33,6 +35,8 @@ export interface KvRecord {
 
 export interface LoadedUnit {
   readonly table: StreamTable
+  /** Streams with a tombstone, which are not in the table; what is left of them is to be deleted. */
+  readonly removed: readonly string[]
   /** Keys that no log writes. */
   readonly foreignKeys: readonly string[]
 }
@@ -52,8 +56,21 @@ export function appendRecord(request: CheckedAppend, after: number, appendedAt: 
     data: data.text,
     checksum: entryChecksum({ stream, seq: first + index, appendedAt, type }, data.text),
   }))
-  const key = `${stream} ${String(first).padStart(SEQ_DIGITS, '0')}`
-  return { table: ENTRIES_TABLE, key, value: { format: FORMAT, entries } }
+  return { table: ENTRIES_TABLE, key: keyOf(stream, first), value: { format: FORMAT, entries } }
+}
+
+/** The record that removes its stream as a whole, before the records of the stream are deleted. */
+export function tombstoneRecord(stream: string): KvRecord {
+  const value = { format: FORMAT, removed: true, checksum: tombstoneChecksum(stream) }
+  return { table: ENTRIES_TABLE, key: keyOf(stream, 0), value }
+}
+
+/** Keys of all records of a stream in the table of entries, damaged ones too, in order; no tombstone. */
+export function recordKeysOf(tables: unknown, stream: string): string[] {
+  return recordsOf(tables, ENTRIES_TABLE)
+    .map(([key]) => key)
+    .filter((key) => placeOf(key)?.stream === stream)
+    .toSorted()
 }
 
 export function snapshotRecord({ stream, seq, snapshot }: CheckedSnapshot): KvRecord {
@@ -74,10 +91,13 @@ export function loadUnit(tables: unknown): LoadedUnit {
   const records = recordsOf(tables, ENTRIES_TABLE)
   const snapshots = recordsOf(tables, SNAPSHOTS_TABLE)
   const foreignKeys: string[] = []
+  const removed = new Set<string>()
   const batches = new Map<string, [first: number, value: unknown][]>()
   for (const [key, value] of records) {
     const place = placeOf(key)
-    if (place === undefined) foreignKeys.push(key)
+    const gone = removedBy(key, value)
+    if (gone !== undefined) removed.add(gone)
+    else if (place === undefined) foreignKeys.push(key)
     else {
       const batch = batches.get(place.stream) ?? []
       batch.push([place.first, value])
@@ -87,12 +107,14 @@ export function loadUnit(tables: unknown): LoadedUnit {
   const table = new StreamTable()
   // In order, so that each name goes to the end of the table's list.
   const ordered = [...batches].toSorted(([left], [right]) => compareStreams(left, right))
-  for (const [stream, values] of ordered) table.add(stream, decodeStream(stream, values))
-  for (const [key, value] of snapshots) {
-    if (isStreamName(key)) table.keepSnapshot(key, snapshotOf(key, value))
-    else foreignKeys.push(key)
+  for (const [stream, values] of ordered) {
+    if (!removed.has(stream)) table.add(stream, decodeStream(stream, values))
   }
-  return { table, foreignKeys }
+  for (const [key, value] of snapshots) {
+    if (!isStreamName(key)) foreignKeys.push(key)
+    else if (!removed.has(key)) table.keepSnapshot(key, snapshotOf(key, value))
+  }
+  return { table, removed: [...removed], foreignKeys }
 }
 
 function decodeStream(stream: string, values: [first: number, value: unknown][]): StreamContent {
@@ -174,6 +196,19 @@ function snapshotOf(stream: string, value: unknown): Snapshot | DurableLogError 
     if (error instanceof DurableLogError) return error
     throw error
   }
+}
+
+function keyOf(stream: string, first: number): string {
+  return `${stream} ${String(first).padStart(SEQ_DIGITS, '0')}`
+}
+
+/** The stream that a record is the tombstone of, if it is one. A damaged tombstone removes nothing. */
+function removedBy(key: string, value: unknown): string | undefined {
+  const stream = key.slice(0, -SEQ_DIGITS - 1)
+  if (!isRecord(value) || !isStreamName(stream) || key !== keyOf(stream, 0)) return undefined
+  const { format, removed, checksum } = value
+  const isOurs = format === FORMAT && removed === true && checksum === tombstoneChecksum(stream)
+  return isOurs ? stream : undefined
 }
 
 function placeOf(key: string): { readonly stream: string; readonly first: number } | undefined {

@@ -3,13 +3,14 @@
  *
  * Owns: the order of writes, the copy in memory that answers every read, listeners, and the mark of
  * the process in the unit. Does not own: the unit, which the caller opened and closes, the form of
- * records (kv-format), or the medium. One put for each append: what the backend does for one put
+ * records (kv-format), how a stream is removed (kv-removal), or the medium. One put for each append: what the backend does for one put
  * (`storage-json` rewrites its file) is the price of an append.
  */
 import { checkAppend, checkList, checkRead, checkSnapshot, checkStream, checkSubscription } from './checks.ts'
 import { DurableLogError } from './errors.ts'
 import { appendRecord, type KvRecord, loadUnit, snapshotRecord } from './kv-format.ts'
 import { assertOwnable, ownerMark } from './kv-owner.ts'
+import { KvRemovals } from './kv-removal.ts'
 import type { KvUnit } from './kv-unit.ts'
 import { systemProcesses } from './process-identity.ts'
 import { aborted, closed } from './refusals.ts'
@@ -54,20 +55,24 @@ export function kvUnitLog(unit: KvUnit): DurableLog {
 
 function isUnit(unit: unknown): unit is KvUnit {
   if (typeof unit !== 'object' || unit === null) return false
-  const { loadAll, putRecord, setGlobal } = unit as Record<string, unknown>
-  return [loadAll, putRecord, setGlobal].every((method) => typeof method === 'function')
+  const { loadAll, putRecord, deleteRecord, setGlobal } = unit as Record<string, unknown>
+  return [loadAll, putRecord, deleteRecord, setGlobal].every((method) => typeof method === 'function')
 }
 
 class KvLog implements DurableLog {
   private readonly unit: KvUnit
   private readonly chain = new WriteChain()
   private readonly subscriptions = new Subscriptions()
+  private readonly removals: KvRemovals
+  /** Streams with a put that failed: the medium may hold a record that memory does not know. */
+  private readonly doubtful = new Set<string>()
   /** What the unit holds, or its loading. */
   private loading: Promise<StreamTable> | undefined
   private closing: Promise<void> | undefined
 
   constructor(unit: KvUnit) {
     this.unit = unit
+    this.removals = new KvRemovals(unit)
   }
 
   async append(
@@ -87,7 +92,7 @@ class KvLog implements DurableLog {
         if (signal?.aborted === true) throw aborted(request.stream, signal.reason)
         const current = table.assertAppendable(request)
         const appendedAt = Date.now()
-        await this.put(appendRecord(request, current, appendedAt))
+        await this.put(request.stream, appendRecord(request, current, appendedAt))
         table.push(request.stream, storedEntries(request, current, appendedAt))
         const seq = table.headOf(request.stream)
         this.subscriptions.announce(request.stream, seq)
@@ -117,7 +122,7 @@ class KvLog implements DurableLog {
       run: async () => {
         const table = await this.load()
         table.assertSnapshot(request)
-        await this.put(snapshotRecord(request))
+        await this.put(request.stream, snapshotRecord(request))
         table.keepSnapshot(
           request.stream,
           Object.freeze({ seq: request.seq, snapshot: request.snapshot.value }),
@@ -130,6 +135,12 @@ class KvLog implements DurableLog {
     this.assertOpen()
     const name = checkStream(stream)
     return (await this.load()).loadSnapshot(name)
+  }
+
+  async remove(stream: string): Promise<void> {
+    this.assertOpen()
+    const name = checkStream(stream)
+    return this.chain.submit({ stream: name, signal: undefined, run: () => this.removeNow(name) })
   }
 
   subscribe(prefix: string, listener: (head: StreamHead) => void): () => void {
@@ -171,8 +182,9 @@ class KvLog implements DurableLog {
     const { tables, global } = await this.unit.loadAll()
     const processes = systemProcesses()
     assertOwnable(global, processes)
-    const { table, foreignKeys } = loadUnit(tables)
+    const { table, removed, foreignKeys } = loadUnit(tables)
     await this.unit.setGlobal(ownerMark(processes.self))
+    await this.removals.finish(removed)
     if (foreignKeys.length > 0) {
       const names = foreignKeys.slice(0, 3).map((key) => JSON.stringify(key.slice(0, 80)))
       process.emitWarning(
@@ -183,13 +195,30 @@ class KvLog implements DurableLog {
     return table
   }
 
-  private async put({ table, key, value }: KvRecord): Promise<void> {
+  private async put(stream: string, { table, key, value }: KvRecord): Promise<void> {
     try {
+      await this.removals.settle(stream)
       await this.unit.putRecord(table, key, value)
     } catch (error) {
       // If the record is on the medium all the same, the next append to its stream replaces it.
+      this.doubtful.add(stream)
       throw unavailable('did not take a write', error)
     }
+  }
+
+  private async removeNow(stream: string): Promise<void> {
+    const table = await this.load()
+    try {
+      if (!table.has(stream) && !this.doubtful.has(stream)) return await this.removals.settle(stream)
+      await this.removals.remove(stream)
+    } catch (error) {
+      // If the tombstone is on the medium all the same, the next write to the stream takes it away.
+      throw unavailable('did not take a removal', error)
+    }
+    this.doubtful.delete(stream)
+    if (!table.has(stream)) return
+    table.remove(stream)
+    this.subscriptions.announce(stream, 0)
   }
 
   private assertOpen(): void {

@@ -70,6 +70,14 @@ class MemoryLog implements DurableLog {
     return this.table.loadSnapshot(checkStream(stream))
   }
 
+  async remove(stream: string): Promise<void> {
+    this.assertOpen()
+    const name = checkStream(stream)
+    if (!this.table.has(name)) return
+    this.table.remove(name)
+    this.subscriptions.announce(name, 0)
+  }
+
   subscribe(prefix: string, listener: (head: StreamHead) => void): () => void {
     this.assertOpen()
     return this.subscriptions.add(checkSubscription(prefix, listener).prefix, listener)

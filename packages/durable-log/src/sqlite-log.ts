@@ -109,6 +109,12 @@ class SqliteLog implements DurableLog {
     return this.run((medium) => medium.loadSnapshot(name))
   }
 
+  async remove(stream: string): Promise<void> {
+    this.assertOpen()
+    const name = checkStream(stream)
+    return this.run((medium) => medium.remove(name))
+  }
+
   subscribe(prefix: string, listener: (head: StreamHead) => void): () => void {
     this.assertOpen()
     const undo = this.subscriptions.add(checkSubscription(prefix, listener).prefix, listener)

@@ -7,6 +7,7 @@ import { DurableLogError } from './errors.ts'
 import { isBusy } from './node-sqlite.ts'
 import { patiently } from './patience.ts'
 import { SqliteMedium } from './sqlite-medium.ts'
+import { repairIndex } from './sqlite-repair.ts'
 import { createPrivateFile, type FileIdentity, openDatabase, unavailable } from './sqlite-schema.ts'
 
 export interface MediumRequest {
@@ -58,19 +59,17 @@ export async function holdMedium(request: MediumRequest): Promise<HeldMedium> {
 
 async function openMedium(request: MediumRequest, identity: FileIdentity): Promise<SqliteMedium> {
   const { path, patienceMs, pollIntervalMs } = request
-  const attempt = (): SqliteMedium => {
-    let database: DatabaseSync | undefined
-    try {
-      database = openDatabase(path)
-      return new SqliteMedium({ path, identity, database, patienceMs, pollIntervalMs })
-    } catch (error) {
-      if (database?.isOpen === true) database.close()
-      throw error
-    }
-  }
+  let database: DatabaseSync | undefined
   try {
-    return await patiently(patienceMs, attempt)
+    const opened = await patiently(patienceMs, () => openDatabase(path))
+    database = opened
+    await repairIndex(path, opened, patienceMs)
+    return await patiently(
+      patienceMs,
+      () => new SqliteMedium({ path, identity, database: opened, patienceMs, pollIntervalMs }),
+    )
   } catch (error) {
+    if (database?.isOpen === true) database.close()
     if (error instanceof DurableLogError) throw error
     const reason = isBusy(error)
       ? `was locked by another process for more than ${patienceMs} ms`

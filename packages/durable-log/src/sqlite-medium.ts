@@ -9,23 +9,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextMacrotask } from 'node:timers/promises'
 import type { CheckedAppend, CheckedList, CheckedRead, CheckedSnapshot } from './checks.ts'
 import { CommitQueue } from './commit-queue.ts'
-import {
-  corrupt,
-  decodeEntry,
-  decodeSnapshot,
-  entryChecksum,
-  type EntryRow,
-  FORMAT,
-  snapshotChecksum,
-  type SnapshotRow,
-} from './entry-format.ts'
+import { decodeSnapshot, entryChecksum, FORMAT, snapshotChecksum, type SnapshotRow } from './entry-format.ts'
 import { DurableLogError } from './errors.ts'
 import { type Announce, HeadWatch, type Placed } from './head-watch.ts'
-import { isBusy, isDamage } from './node-sqlite.ts'
+import { isBusy } from './node-sqlite.ts'
 import { patiently } from './patience.ts'
 import { appendConflict, snapshotAhead, snapshotOlder } from './refusals.ts'
+import { rebuildIndex } from './sqlite-repair.ts'
 import { type FileIdentity, identityOf, unavailable } from './sqlite-schema.ts'
-import { prepareStatements, type Statements } from './sqlite-statements.ts'
+import { type Place, readPage } from './sqlite-page.ts'
+import { type HeadRow, readHeadRows, removeStream } from './sqlite-removal.ts'
+import { prepareStatements, REMOVALS, type Statements } from './sqlite-statements.ts'
 import { compareStreams } from './stream-order.ts'
 import type { Snapshot, StoredEntry, StreamHead, StreamPage } from './types.ts'
 
@@ -40,9 +34,8 @@ export interface SqliteMediumOptions {
   readonly pollIntervalMs: number
 }
 
-/** A read hands the event loop back after this many entries or characters of data. */
+/** A read hands the event loop back after this many entries. */
 const PAGE_ENTRIES = 512
-const PAGE_LENGTH = 1024 * 1024
 /** How long a removed or replaced file may go unnoticed while appends follow each other closely. */
 const IDENTITY_CHECK_MS = 50
 
@@ -68,8 +61,7 @@ export class SqliteMedium {
       {
         version: () => Number(sql.dataVersion.get()?.['data_version']),
         position: () => Number(sql.newestPosition.get()?.['position'] ?? 0),
-        headsSince: (position) =>
-          sql.headsSince.all(position) as unknown as (StreamHead & { position: number })[],
+        headsSince: (position) => readHeadRows(sql.headsSince.all(position) as unknown as HeadRow[]),
       },
       options.pollIntervalMs,
     )
@@ -101,15 +93,24 @@ export class SqliteMedium {
     })
   }
 
-  /** Reads in pages, so that a long stream does not hold the event loop. */
+  /**
+   * Reads in pages, so that a long stream does not hold the event loop. When the stream is removed
+   * between two pages, the reading begins anew.
+   */
   async read({ stream, afterSeq, limit }: CheckedRead): Promise<readonly StoredEntry[]> {
-    const entries: StoredEntry[] = []
+    let entries: StoredEntry[] = []
+    let last: Place = { seq: afterSeq }
     while (entries.length < limit) {
-      const last = entries.at(-1)?.seq ?? afterSeq
       const count = Math.min(PAGE_ENTRIES, limit - entries.length)
-      const page = await this.attempt(() => this.readPage(stream, last, count))
+      const page = await this.attempt(() => readPage(this.sql, stream, last, count))
+      if (page === undefined) {
+        entries = []
+        last = { seq: afterSeq }
+        continue
+      }
       for (const entry of page.entries) entries.push(entry)
       if (page.isLast) break
+      last = page.last
       await nextMacrotask()
     }
     return entries
@@ -119,7 +120,7 @@ export class SqliteMedium {
     const resumes = cursor !== undefined && compareStreams(cursor, prefix) >= 0
     return this.attempt(() => {
       const streams: StreamHead[] = []
-      let row = resumes ? this.sql.streamAfter.get(cursor) : this.sql.streamFrom.get(prefix)
+      let row = this.firstOf(resumes ? cursor : prefix, resumes)
       for (;;) {
         const { stream, seq } = row ?? {}
         if (typeof stream !== 'string' || !stream.startsWith(prefix)) return { streams }
@@ -143,6 +144,19 @@ export class SqliteMedium {
     return this.attempt(() => {
       const row = this.sql.snapshot.get(stream) as unknown as SnapshotRow | undefined
       return row === undefined ? undefined : decodeSnapshot(stream, row)
+    })
+  }
+
+  /** Removes the stream in one transaction, in the order of the calls. */
+  remove(stream: string): Promise<void> {
+    let placed: Placed | undefined
+    return this.queue.submit({
+      stream,
+      signal: undefined,
+      run: () => void (placed = removeStream(this.sql, stream, () => void rebuildIndex(this.database))),
+      committed: () => {
+        if (placed !== undefined) this.heads.placed(placed)
+      },
     })
   }
 
@@ -182,27 +196,10 @@ export class SqliteMedium {
     this.sql.replaceSnapshot.run(stream, seq, FORMAT, snapshot.text, checksum)
   }
 
-  private readPage(
-    stream: string,
-    afterSeq: number,
-    count: number,
-  ): { readonly entries: readonly StoredEntry[]; readonly isLast: boolean } {
-    const entries: StoredEntry[] = []
-    let length = 0
-    let seq = afterSeq
-    try {
-      for (const row of this.sql.entries.iterate(stream, afterSeq, count)) {
-        const entry = row as unknown as EntryRow
-        seq += 1
-        entries.push(decodeEntry(stream, seq, entry))
-        length += entry.data.length
-        if (length >= PAGE_LENGTH) return { entries, isLast: false }
-      }
-    } catch (error) {
-      if (error instanceof DurableLogError || !isDamage(error)) throw error
-      throw corrupt(stream, seq + 1, 'cannot be read', error)
-    }
-    return { entries, isLast: entries.length < count }
+  /** The first stream at a name or, when that was seen already, after it. */
+  private firstOf(name: string, isSeen: boolean): Record<string, unknown> | undefined {
+    const skips = isSeen || name === REMOVALS
+    return (skips ? this.sql.streamAfter : this.sql.streamFrom).get(name)
   }
 
   private headOf(stream: string): number {

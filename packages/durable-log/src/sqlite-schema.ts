@@ -17,6 +17,9 @@ const APPLICATION_ID = 0x646c6f67
 /** How long SQLite itself may wait for a lock, blocking the thread. Longer waits are asynchronous. */
 const BLOCKING_BUSY_MS = 5
 
+export const ENTRIES_INDEX = 'entries_by_stream'
+export const CREATE_ENTRIES_INDEX = `CREATE UNIQUE INDEX ${ENTRIES_INDEX} ON entries (stream, seq)`
+
 /**
  * `position` is the order of commits over all streams; whoever remembers one finds what others
  * appended since. The index gives a stream's order, and its head without a second record of it.
@@ -32,7 +35,7 @@ CREATE TABLE entries (
   data TEXT NOT NULL,
   checksum INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX entries_by_stream ON entries (stream, seq);
+${CREATE_ENTRIES_INDEX};
 CREATE TABLE snapshots (
   stream TEXT PRIMARY KEY,
   seq INTEGER NOT NULL,

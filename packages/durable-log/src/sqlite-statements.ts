@@ -1,7 +1,14 @@
 /**
  * The prepared statements of one connection. Owns the SQL of reading and writing, and nothing else.
+ *
+ * Removals are kept as entries of the stream with the empty name, which no caller can name: its
+ * entries hold the names of removed streams. So a removal has its position among the commits, which
+ * other processes find it by, and a position is never given twice.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+/** The stream of removals. */
+export const REMOVALS = ''
 
 export interface Statements {
   readonly begin: StatementSync
@@ -11,8 +18,13 @@ export interface Statements {
   readonly head: StatementSync
   /** `(stream, seq, format, appendedAt, type, data, checksum)`. */
   readonly insertEntry: StatementSync
-  /** `(stream, afterSeq, limit) → EntryRow…` */
+  /** `(stream, firstSeq, limit) → EntryRow & { position }…` */
   readonly entries: StatementSync
+  /** `(stream)`. */
+  readonly deleteEntries: StatementSync
+  readonly deleteSnapshot: StatementSync
+  /** `(stream, upToSeq)`. */
+  readonly deleteEntriesUpTo: StatementSync
   /** `(name) → { stream, seq }` of the first stream not before `name`; nulls when there is none. */
   readonly streamFrom: StatementSync
   /** The same, after `name`. */
@@ -24,7 +36,7 @@ export interface Statements {
   readonly dataVersion: StatementSync
   /** `() → { position }`, null when there are no entries. */
   readonly newestPosition: StatementSync
-  /** `(position) → { stream, seq, position }…` */
+  /** `(position) → { stream, seq, position }…`; for a removal `stream` is the JSON text of its name and `seq` 0. */
   readonly headsSince: StatementSync
 }
 
@@ -41,8 +53,12 @@ export function prepareStatements(database: DatabaseSync): Statements {
     head: prepare('SELECT max(seq) AS seq FROM entries WHERE stream = ?'),
     insertEntry: prepare(`INSERT INTO entries (stream, seq, format, appended_at, type, data, checksum)
                           VALUES (?, ?, ?, ?, ?, ?, ?)`),
-    entries: prepare(`SELECT seq, format, appended_at AS appendedAt, type, data, checksum FROM entries
-                      WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`),
+    entries:
+      prepare(`SELECT seq, format, appended_at AS appendedAt, type, data, checksum, position FROM entries
+                      WHERE stream = ? AND seq >= ? ORDER BY seq LIMIT ?`),
+    deleteEntries: prepare('DELETE FROM entries WHERE stream = ?'),
+    deleteSnapshot: prepare('DELETE FROM snapshots WHERE stream = ?'),
+    deleteEntriesUpTo: prepare('DELETE FROM entries WHERE stream = ? AND seq <= ?'),
     streamFrom: firstStream('>='),
     streamAfter: firstStream('>'),
     snapshot: prepare('SELECT seq, format, data, checksum FROM snapshots WHERE stream = ?'),
@@ -52,7 +68,11 @@ export function prepareStatements(database: DatabaseSync): Statements {
                                 data = excluded.data, checksum = excluded.checksum`),
     dataVersion: prepare('PRAGMA data_version'),
     newestPosition: prepare('SELECT max(position) AS position FROM entries'),
-    headsSince: prepare(`SELECT stream, max(seq) AS seq, max(position) AS position FROM entries
-                         WHERE position > ? GROUP BY stream`),
+    // One statement, so that both halves see the same commits. The plus keeps the search by position.
+    headsSince: prepare(`SELECT data AS stream, 0 AS seq, position FROM entries
+                         WHERE position > ?1 AND +stream = '${REMOVALS}'
+                         UNION ALL
+                         SELECT stream, max(seq) AS seq, max(position) AS position FROM entries
+                         WHERE position > ?1 AND +stream <> '${REMOVALS}' GROUP BY stream`),
   }
 }

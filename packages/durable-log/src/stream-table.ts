@@ -34,6 +34,16 @@ export class StreamTable {
     this.names.splice(positionOf(this.names, stream), 0, stream)
   }
 
+  /** Whether anything is kept under the name, whole or damaged, entries or a snapshot. */
+  has(stream: string): boolean {
+    return this.contents.has(stream) || this.snapshots.has(stream)
+  }
+
+  remove(stream: string): void {
+    this.snapshots.delete(stream)
+    if (this.contents.delete(stream)) this.names.splice(positionOf(this.names, stream), 1)
+  }
+
   headOf(stream: string): number {
     return this.contents.get(stream)?.head ?? 0
   }

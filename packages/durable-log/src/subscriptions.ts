@@ -2,7 +2,8 @@
  * Listeners of one log, told after a commit.
  *
  * Owns: who listens to which prefix, and that a listener hears in its own macrotask, after the
- * appender went on, of the newest head of a stream only. Does not own: where news come from.
+ * appender went on, of the newest head of a stream only, and before it of the stream's removal.
+ * Does not own: where news come from.
  */
 import type { StreamHead } from './types.ts'
 
@@ -11,9 +12,16 @@ interface Subscription {
   readonly listener: (head: StreamHead) => void
 }
 
+/** What happened to one stream since the last delivery. */
+interface News {
+  wasRemoved: boolean
+  /** The newest head, 0 when there was no append since the removal. */
+  seq: number
+}
+
 export class Subscriptions {
   private readonly subscriptions = new Set<Subscription>()
-  private readonly news = new Map<string, number>()
+  private readonly news = new Map<string, News>()
   private delivery: NodeJS.Immediate | undefined
 
   /** Whether anybody listens. */
@@ -28,10 +36,13 @@ export class Subscriptions {
     return () => void this.subscriptions.delete(subscription)
   }
 
-  /** Notes a new head; delivery follows in a later macrotask. */
+  /** Notes a new head, or a removal by seq 0; delivery follows in a later macrotask. */
   announce(stream: string, seq: number): void {
     if (this.isEmpty) return
-    if ((this.news.get(stream) ?? 0) < seq) this.news.set(stream, seq)
+    const known = this.news.get(stream)
+    if (seq === 0) this.news.set(stream, { wasRemoved: true, seq })
+    else if (known === undefined) this.news.set(stream, { wasRemoved: false, seq })
+    else known.seq = Math.max(known.seq, seq)
     this.delivery ??= setImmediate(() => this.deliver())
   }
 
@@ -44,7 +55,10 @@ export class Subscriptions {
   private deliver(): void {
     clearImmediate(this.delivery)
     this.delivery = undefined
-    const heads = [...this.news].map(([stream, seq]): StreamHead => Object.freeze({ stream, seq }))
+    const heads = [...this.news].flatMap(([stream, { wasRemoved, seq }]): StreamHead[] => [
+      ...(wasRemoved ? [Object.freeze({ stream, seq: 0 })] : []),
+      ...(seq > 0 ? [Object.freeze({ stream, seq })] : []),
+    ])
     this.news.clear()
     // Who begins to listen meanwhile hears of later news.
     const listening = [...this.subscriptions]

@@ -33,7 +33,7 @@ export interface StoredEntry extends Entry {
 /** The last position of a stream. */
 export interface StreamHead {
   readonly stream: string
-  /** Seq of the newest entry. */
+  /** Seq of the newest entry; 0, which only listeners hear of, when the stream was removed. */
   readonly seq: number
 }
 
@@ -103,8 +103,16 @@ export interface DurableLog {
   saveSnapshot(stream: string, seq: number, snapshot: JsonValue): Promise<void>
   loadSnapshot(stream: string): Promise<Snapshot | undefined>
   /**
-   * Tells about appends to streams with this prefix, also those of other processes on the same
-   * medium. Calls may be coalesced: only the newest head of a stream is certain to arrive.
+   * Removes a stream with all its entries and its snapshot, and resolves when that is durable. A
+   * crash leaves it whole or gone. An unknown stream is no error; a damaged one is removed as well,
+   * which ends its quarantine. The name is free again: its next entry has seq 1, so whoever still
+   * quotes a seq of the removed stream may meet a new one of that length.
+   */
+  remove(stream: string): Promise<void>
+  /**
+   * Tells about appends to streams with this prefix and about their removal (a head with seq 0),
+   * also those of other processes on the same medium. Calls may be coalesced: only the newest head
+   * of a stream is certain to arrive, and a removal before the appends that followed it.
    * A listener that throws is contained.
    *
    * @returns the undo.

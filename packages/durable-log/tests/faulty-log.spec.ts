@@ -103,7 +103,7 @@ describe('faultyLog', () => {
 
   it('calls back at every point, in order', async () => {
     const passed: string[] = []
-    const operations = ['append', 'read', 'list', 'snapshot', 'load'] as const
+    const operations = ['append', 'read', 'list', 'snapshot', 'load', 'remove'] as const
     const at = operations.flatMap((name): FaultPoint[] => [`before-${name}`, `after-${name}`])
     const { log } = setUp([
       {
@@ -118,6 +118,7 @@ describe('faultyLog', () => {
     await log.saveSnapshot('s', 1, 1)
     await log.loadSnapshot('s')
     await log.read('s')
+    await log.remove('s')
     expect(passed).toEqual([
       'before-append 1 s',
       'after-append 1 s',
@@ -131,7 +132,21 @@ describe('faultyLog', () => {
       'after-load 1 s',
       'before-read 2 s',
       'after-read 2 s',
+      'before-remove 1 s',
+      'after-remove 1 s',
     ])
+  })
+
+  it('keeps the stream when a removal fails before, and removes it when it fails after', async () => {
+    const { inner, log } = setUp([
+      { at: 'before-remove', when: 1, fault: 'fail' },
+      { at: 'after-remove', when: 1, fault: 'fail' },
+    ])
+    await log.append('s', 0, [one])
+    await expect(log.remove('s')).rejects.toMatchObject({ code: 'unavailable', stream: 's' })
+    expect(await inner.read('s')).toHaveLength(1)
+    await expect(log.remove('s')).rejects.toMatchObject({ code: 'unavailable', stream: 's' })
+    expect(await inner.read('s')).toHaveLength(0)
   })
 
   it('lets a crash point end an operation with what it throws', async () => {

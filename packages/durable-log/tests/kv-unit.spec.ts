@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type DurableLog, KV_UNIT_DESCRIPTOR, type KvUnit, kvUnitLog, systemProcesses } from '../src/index.ts'
-import { GLOBAL_SLOT, memoryKvUnit, type MemoryKvUnit } from '../src/testing/index.ts'
+import { GLOBAL_SLOT, type KvMedium, memoryKvUnit, type MemoryKvUnit } from '../src/testing/index.ts'
 import { startChild } from './fixtures/children.ts'
 import { jsonBackend } from './fixtures/json-storage.ts'
 import { tempFolder } from './fixtures/temp-folder.ts'
@@ -16,15 +16,26 @@ function openLog(unit: KvUnit): DurableLog {
   return log
 }
 
+/** The medium as a crash at this moment leaves it. */
+function copyOf(unit: MemoryKvUnit): MemoryKvUnit {
+  const medium: KvMedium = new Map([...unit.medium].map(([table, records]) => [table, new Map(records)]))
+  return memoryKvUnit(KV_UNIT_DESCRIPTOR, medium)
+}
+
 /** A unit whose next calls of a method fail, before or after they reached the medium. */
 function failing(inner: MemoryKvUnit) {
-  const state = { puts: 0, loads: 0, reachesMedium: false }
+  const state = { puts: 0, deletes: 0, loads: 0, reachesMedium: false }
   const unit: KvUnit = {
     ...inner,
     putRecord: async (table, key, value) => {
       if (state.puts === 0) return inner.putRecord(table, key, value)
       state.puts -= 1
       if (state.reachesMedium) await inner.putRecord(table, key, value)
+      throw new Error('disk is full')
+    },
+    deleteRecord: async (table, key) => {
+      if (state.deletes === 0) return inner.deleteRecord(table, key)
+      state.deletes -= 1
       throw new Error('disk is full')
     },
     loadAll: async () => {
@@ -278,6 +289,154 @@ describe('KvUnit log with damaged records', () => {
     for (const key of foreign) {
       expect(unit.medium.get('entries')?.get(key)).toBe(JSON.stringify({ theirs: key }))
     }
+  })
+})
+
+describe('removal from a KvUnit', () => {
+  async function fill(log: DurableLog): Promise<void> {
+    for (const stream of ['before', 's', 's 2']) {
+      await log.append(stream, 0, [entry(1), entry(2)])
+      await log.append(stream, 2, [entry(3)])
+      await log.append(stream, 3, [entry(4)])
+      await log.saveSnapshot(stream, 3, { sum: 6 })
+    }
+  }
+
+  it('leaves no record behind', async () => {
+    const unit = memoryKvUnit()
+    const log = openLog(unit)
+    await fill(log)
+    await log.remove('s')
+    expect([...(unit.medium.get('entries')?.keys() ?? [])].filter((key) => /^s \d/u.test(key))).toEqual([
+      's 2 0000000000000001',
+      's 2 0000000000000003',
+      's 2 0000000000000004',
+    ])
+    expect([...(unit.medium.get('snapshots')?.keys() ?? [])]).toEqual(['before', 's 2'])
+  })
+
+  it('is whole or gone wherever a crash comes, and finished by the next opening', async () => {
+    const inner = memoryKvUnit()
+    const crashes: MemoryKvUnit[] = []
+    const state = { isRemoving: false }
+    const recorded = async (act: () => Promise<void>): Promise<void> => {
+      if (state.isRemoving) crashes.push(copyOf(inner))
+      await act()
+      if (state.isRemoving) crashes.push(copyOf(inner))
+    }
+    const log = openLog({
+      ...inner,
+      putRecord: (table, key, value) => recorded(() => inner.putRecord(table, key, value)),
+      deleteRecord: (table, key) => recorded(() => inner.deleteRecord(table, key)),
+    })
+    await fill(log)
+    state.isRemoving = true
+    await log.remove('s')
+    // A tombstone, three records, a snapshot, the tombstone again: before and after each.
+    expect(crashes).toHaveLength(12)
+    for (const [index, unit] of crashes.entries()) {
+      const reopened = kvUnitLog(unit)
+      const entries = await reopened.read('s')
+      const snapshot = await reopened.loadSnapshot('s')
+      expect([entries.length, snapshot?.seq]).toEqual(index === 0 ? [4, 3] : [0, undefined])
+      expect(await reopened.read('s 2')).toHaveLength(4)
+      expect(await reopened.append('s', 'any', [entry(9)])).toBe(index === 0 ? 5 : 1)
+      await reopened.close()
+      const again = kvUnitLog(unit.reopen())
+      expect(await again.read('s')).toHaveLength(index === 0 ? 5 : 1)
+      await again.close()
+    }
+  })
+
+  it('keeps the stream when the medium takes no tombstone, and what is appended after that', async () => {
+    const medium = memoryKvUnit()
+    const { state, unit } = failing(medium)
+    const log = openLog(unit)
+    await fill(log)
+    state.puts = 1
+    state.reachesMedium = true
+    await expect(log.remove('s')).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await log.read('s')).toHaveLength(4)
+    state.deletes = 1
+    await expect(log.append('s', 4, [entry(5)])).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await log.append('s', 4, [entry(5)])).toBe(5)
+    expect(await openLog(copyOf(medium)).read('s')).toHaveLength(5)
+  })
+
+  it('is done once the tombstone is on the medium, and its records go before the next append', async () => {
+    const medium = memoryKvUnit()
+    const { state, unit } = failing(medium)
+    const log = openLog(unit)
+    await fill(log)
+    state.deletes = 2
+    await log.remove('s')
+    expect(await log.read('s')).toEqual([])
+    expect(await openLog(copyOf(medium)).read('s')).toEqual([])
+    await expect(log.append('s', 0, [entry(9)])).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await log.append('s', 0, [entry(9)])).toBe(1)
+    expect((await openLog(copyOf(medium)).read('s')).map(({ data }) => data)).toEqual([9])
+  })
+
+  it('takes along a batch whose put failed although it reached the medium', async () => {
+    const medium = memoryKvUnit()
+    const { state, unit } = failing(medium)
+    const log = openLog(unit)
+    await fill(log)
+    state.puts = 1
+    state.reachesMedium = true
+    await expect(log.append('s', 4, [entry(5)])).rejects.toMatchObject({ code: 'unavailable' })
+    state.puts = 1
+    await expect(log.append('new', 0, [entry(1)])).rejects.toMatchObject({ code: 'unavailable' })
+    await log.remove('s')
+    await log.remove('new')
+    const reopened = openLog(copyOf(medium))
+    expect((await reopened.list()).streams.map(({ stream }) => stream)).toEqual(['before', 's 2'])
+  })
+
+  it.each<[string, (records: Map<string, string>) => void]>([
+    ['a record that is not of a log', (records) => void records.set('s 0000000000000001', '7')],
+    ['a missing record', (records) => void records.delete('s 0000000000000003')],
+    ['a record too many', (records) => void records.set('s 0000000000000002', '{"format":9,"entries":[1]}')],
+  ])('ends the quarantine of a stream with %s', async (_, damage) => {
+    const unit = memoryKvUnit()
+    const first = kvUnitLog(unit)
+    await fill(first)
+    await first.close()
+    damage(unit.medium.get('entries') ?? new Map<string, string>())
+    const log = openLog(unit)
+    await expect(log.append('s', 'any', [entry(5)])).rejects.toMatchObject({ code: 'corrupt' })
+    await log.remove('s')
+    expect(await log.append('s', 0, [entry(9)])).toBe(1)
+    expect((await openLog(copyOf(unit)).read('s')).map(({ data }) => data)).toEqual([9])
+  })
+
+  it('is not begun by a tombstone that was edited or is of another stream', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    onTestFinished(() => void warned.mockRestore())
+    const tombstone: { text?: string } = {}
+    const inner = memoryKvUnit()
+    const log = openLog({
+      ...inner,
+      putRecord: async (table, key, value) => {
+        if (key === 's 0000000000000000') tombstone.text = JSON.stringify(value)
+        await inner.putRecord(table, key, value)
+      },
+    })
+    await fill(log)
+    await log.remove('s')
+    const { text = '' } = tombstone
+    expect(text).toContain('"removed":true')
+    for (const [key, value] of [
+      ['s 2 0000000000000000', text],
+      ['before 0000000000000000', text.replace(/\d+(?=\}$)/u, '1')],
+    ] as const) {
+      const unit = copyOf(inner)
+      unit.medium.get('entries')?.set(key, value)
+      const reopened = openLog(unit)
+      expect(await reopened.read('s 2')).toHaveLength(4)
+      expect(await reopened.read('before')).toHaveLength(4)
+    }
+    expect(warned).toHaveBeenCalledTimes(2)
   })
 })
 

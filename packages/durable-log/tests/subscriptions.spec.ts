@@ -18,6 +18,20 @@ describe('Subscriptions', () => {
     expect(told).toEqual([{ stream: 'a/1', seq: 3 }])
   })
 
+  it('tells a removal before the newest head that followed it, and nothing of what it removed', async () => {
+    const subscriptions = new Subscriptions()
+    const told: unknown[] = []
+    subscriptions.add('', (head) => told.push(head))
+    for (const seq of [7, 0, 2, 3]) subscriptions.announce('a', seq)
+    for (const seq of [4, 0]) subscriptions.announce('b', seq)
+    await nextMacrotask()
+    expect(told).toEqual([
+      { stream: 'a', seq: 0 },
+      { stream: 'a', seq: 3 },
+      { stream: 'b', seq: 0 },
+    ])
+  })
+
   it('contains a listener that throws or rejects and warns about it', async () => {
     const subscriptions = new Subscriptions()
     const told: number[] = []

@@ -43,6 +43,16 @@ export function requireOpen(state: FoldedGraph): void {
   }
 }
 
+/** @throws GraphControlError `draft-conflict`: nothing of a draft runs. */
+export function requireNoDraft(state: FoldedGraph): void {
+  if (state.phase === 'draft') {
+    throw new GraphControlError(
+      'draft-conflict',
+      `graph ${state.graphId} is a draft; nothing of it runs before an update commits it (draft: commit)`,
+    )
+  }
+}
+
 /** @throws GraphControlError `schedule-revision-conflict`. */
 export function requireRevision(state: FoldedGraph, expected: number): void {
   if (state.revision !== expected) {

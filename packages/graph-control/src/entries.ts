@@ -7,22 +7,37 @@
  * does not pass makes its stream unreadable, and no other.
  */
 import type { Entry } from 'dsh-durable-log'
-import { failure, id, position, provisioned, claim, reason, scheduleUpdate } from './request-shapes.ts'
-import { type Checked, flag, integer, object, oneOf, ShapeError, string } from './shape.ts'
+import {
+  artifactName,
+  binding,
+  claim,
+  failure,
+  id,
+  position,
+  provisioned,
+  reason,
+  scheduleUpdate,
+  tokenUsage,
+} from './request-shapes.ts'
+import { type Checked, flag, integer, list, object, oneOf, ShapeError, string } from './shape.ts'
+import { LIMITS } from './types.ts'
 
 export const SUMMARY_CHARS = 512
 
 const stamp = { v: oneOf(1), at: position }
 
-const record = object({
+const text = {
   recordId: id,
-  kind: oneOf('conclusion'),
   summary: string(SUMMARY_CHARS),
   summaryTruncated: flag,
   bytes: position,
   digest: id,
   textTruncated: flag,
-})
+}
+
+const record = object({ ...text, kind: oneOf('conclusion') })
+
+const artifact = object({ ...text, kind: oneOf('artifact'), name: artifactName })
 
 const GRAPH_ENTRIES = {
   /** Whose graph this is; written by the epoch that names it. */
@@ -33,10 +48,24 @@ const GRAPH_ENTRIES = {
   provision: object({ ...stamp, provision: provisioned }),
   /** An activation of a work was admitted; its turn and run ids are fixed here. */
   claim: object({ ...stamp, claim }),
-  /** Attempt 1 may run. */
+  /** An operator got its worktree. */
+  bind: object({ ...stamp, binding }),
+  /** The next attempt may run; the first, or the one after a rearming. */
   begin: object({ ...stamp, claimId: id }),
-  /** The attempt before is lost; `attempt` is the one that may run now. */
-  retry: object({ ...stamp, claimId: id, attempt: integer(2), reason: failure }),
+  /** The attempt before is lost; `attempt` is the one that may run, from `notBefore` on. */
+  retry: object({ ...stamp, claimId: id, attempt: integer(2), reason: failure }, { notBefore: position }),
+  /** The attempt before is lost; whether another begins is to be decided. */
+  rearm: object({ ...stamp, claimId: id }),
+  /** The attempt may not go on before somebody says so. */
+  hold: object({
+    ...stamp,
+    claimId: id,
+    attempt: integer(1),
+    kind: oneOf('person', 'model'),
+    reason: failure,
+  }),
+  /** From here on only this holder of the root's lease, or a later one, commits under a lease. */
+  fence: object({ ...stamp, epoch: integer(1), holderId: id }),
   /** The admission was taken back. */
   cancel: object({ ...stamp, claimId: id, reason }),
   /** An activation ended, with what it left. */
@@ -47,21 +76,30 @@ const GRAPH_ENTRIES = {
       attempt: position,
       outcome: oneOf('completed', 'failed', 'aborted', 'cancelled'),
     },
-    { reason: failure, record },
+    { reason: failure, record, artifacts: list(artifact, LIMITS.artifacts), usage: tokenUsage },
   ),
   /** The root yielded. */
   wait: object({ ...stamp, waitId: id, until: oneOf('any', 'all') }, { reason }),
   /** The root was shown everything up to `changeSeq`. */
   seen: object({ ...stamp, changeSeq: position }),
-  /** The root is to get a turn. */
-  wake: object({ ...stamp, wakeId: id, snapshotVersion: position, rootSessionId: id }),
+  /** The root is to get a turn; with `dueAt` not before then, with `recurMs` again and again. */
+  wake: object(
+    { ...stamp, wakeId: id, snapshotVersion: position, rootSessionId: id },
+    { dueAt: position, recurMs: integer(1) },
+  ),
   /** A delivery began. */
-  'wake-attempt': object({ ...stamp, wakeId: id, attemptId: id }),
+  'wake-attempt': object({ ...stamp, wakeId: id, attemptId: id }, { turnId: id }),
   /** A delivery ended; without an attempt, the wake was given up before one. */
   'wake-settled': object(
-    { ...stamp, wakeId: id, status: oneOf('delivered', 'superseded', 'retryable_failed', 'exhausted') },
-    { attemptId: id, failureReason: failure },
+    {
+      ...stamp,
+      wakeId: id,
+      status: oneOf('waiting_permission', 'delivered', 'superseded', 'retryable_failed', 'exhausted'),
+    },
+    { attemptId: id, failureReason: failure, retryAt: position },
   ),
+  /** Every wake that is open or scheduled is given up. */
+  'wakes-superseded': object({ ...stamp, reason }),
 } as const
 
 export type GraphEntryType = keyof typeof GRAPH_ENTRIES
@@ -72,6 +110,7 @@ export type GraphEntry = {
 
 /** What a settle entry keeps of a record; the rest follows from the claim. */
 export type StoredRecord = Checked<typeof record>
+export type StoredArtifact = Checked<typeof artifact>
 
 /** An entry of a graph stream in its current form. */
 export function graphEntry<T extends GraphEntryType>(

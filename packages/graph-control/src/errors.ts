@@ -9,11 +9,13 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `work-conflict`: a work id is taken or names a work that does not exist, or the state of a work
  *   forbids the step (it is over, it still waits, it keeps the graph from being finished).
  * - `intent-claim-conflict`, `intent-not-found`: claims.
- * - `provision-conflict`, `provision-not-found`: operators.
+ * - `draft-conflict`: the step is for a draft and the graph is none, or the other way round.
+ * - `provision-conflict`, `provision-not-found`, `binding-conflict`: operators and their worktrees.
  * - `attempt-conflict`: a result of an attempt that is no longer the live one.
  * - `record-not-found`: no such record.
  * - `wake-conflict`, `wake-not-found`, `wake-attempt-not-found`, `wake-already-delivered`: wakes.
  * - `invalid`: malformed input; the message names the field. Nothing was written.
+ * - `lease-lost`: a later holder of the root's lease commits to this graph now.
  * - `quarantined`: the stored stream cannot be folded; other graphs are not affected.
  * - `closed`: the store was closed.
  */
@@ -29,6 +31,8 @@ export type GraphControlErrorCode =
   | 'intent-not-found'
   | 'provision-conflict'
   | 'provision-not-found'
+  | 'binding-conflict'
+  | 'draft-conflict'
   | 'attempt-conflict'
   | 'record-not-found'
   | 'wake-conflict'
@@ -36,6 +40,7 @@ export type GraphControlErrorCode =
   | 'wake-attempt-not-found'
   | 'wake-already-delivered'
   | 'invalid'
+  | 'lease-lost'
   | 'quarantined'
   | 'closed'
 

@@ -2,7 +2,7 @@
 import type { GraphEntryData } from './entries.ts'
 import { type Draft, FoldError, held } from './graph-state.ts'
 import { runIdOf } from './ids.ts'
-import type { ActivationOutcome, Claim, GraphRecord, Work } from './types.ts'
+import type { ActivationOutcome, Claim, GraphRecord, TokenUsage } from './types.ts'
 import { endWork, isTerminal, noteOperatorWork, putClaim, putWork, type Ending } from './work-states.ts'
 
 export function foldProvision(draft: Draft, { at, provision }: GraphEntryData<'provision'>): void {
@@ -40,20 +40,57 @@ export function foldClaim(draft: Draft, { at, claim }: GraphEntryData<'claim'>):
 }
 
 export function foldBegin(draft: Draft, { at, claimId }: GraphEntryData<'begin'>): void {
-  const claim = liveClaim(draft, claimId, 'claimed')
+  const { notBefore: _, ...claim } = liveClaim(draft, claimId, 'claimed')
   const work = held(draft.works, claim.workId, 'work')
-  putClaim(draft, { ...claim, admissionStatus: 'executing', attempt: 1 })
-  putWork(draft, { ...work, status: 'running', startedAt: at })
+  if (claim.hold !== undefined) throw new FoldError(`begins claim ${claimId}, which is held`)
+  putClaim(draft, { ...claim, admissionStatus: 'executing', attempt: claim.attempt + 1 })
+  putWork(draft, { ...work, status: 'running', startedAt: work.startedAt ?? at })
 }
 
-export function foldRetry(draft: Draft, { claimId, attempt, reason }: GraphEntryData<'retry'>): void {
-  const claim = liveClaim(draft, claimId, 'executing')
+export function foldRetry(
+  draft: Draft,
+  { claimId, attempt, reason, notBefore }: GraphEntryData<'retry'>,
+): void {
+  const { hold: _h, notBefore: _n, ...claim } = liveClaim(draft, claimId, 'executing')
   if (attempt !== claim.attempt + 1) throw new FoldError(`begins attempt ${attempt} after ${claim.attempt}`)
-  putClaim(draft, { ...claim, attempt, retryReason: reason })
+  putClaim(draft, {
+    ...claim,
+    attempt,
+    retryReason: reason,
+    ...(notBefore === undefined ? {} : { notBefore }),
+  })
+}
+
+export function foldRearm(draft: Draft, { claimId }: GraphEntryData<'rearm'>): void {
+  const { hold: _, ...claim } = liveClaim(draft, claimId, 'executing')
+  putClaim(draft, { ...claim, admissionStatus: 'claimed' })
+  putWork(draft, { ...held(draft.works, claim.workId, 'work'), status: 'claimed' })
+}
+
+/** A held claim is something the root should hear of, as is an end. */
+export function foldHold(draft: Draft, { at, claimId, attempt, kind, reason }: GraphEntryData<'hold'>): void {
+  const claim = liveClaim(draft, claimId, 'executing')
+  if (attempt !== claim.attempt) throw new FoldError(`holds attempt ${attempt}, live is ${claim.attempt}`)
+  if (claim.hold !== undefined) throw new FoldError(`holds claim ${claimId} a second time`)
+  draft.changeSeq += 1
+  putClaim(draft, { ...claim, hold: Object.freeze({ kind, reason, heldAt: at }) })
+  putWork(draft, { ...held(draft.works, claim.workId, 'work') })
+}
+
+export function foldBind(draft: Draft, { at, binding }: GraphEntryData<'bind'>): void {
+  const { graphId, ...bound } = binding
+  if (graphId !== draft.graphId) throw new FoldError(`belongs to graph ${graphId}`)
+  const operatorId = draft.index.provisions.get(bound.provisionId)
+  if (operatorId === undefined)
+    throw new FoldError(`binds provision ${bound.provisionId}, which is not there`)
+  if (draft.bindings.has(bound.provisionId)) throw new FoldError(`binds provision ${bound.provisionId} again`)
+  const { workId } = held(draft.operators, operatorId, 'operator')
+  const binding_ = Object.freeze({ ...bound, operatorId, workId, boundAt: at })
+  draft.bindings = draft.bindings.set(bound.provisionId, binding_)
 }
 
 export function foldCancel(draft: Draft, { at, claimId, reason }: GraphEntryData<'cancel'>): void {
-  const claim = liveClaim(draft, claimId)
+  const { hold: _, ...claim } = liveClaim(draft, claimId)
   putClaim(draft, { ...claim, admissionStatus: 'cancelled', cancellationReason: reason })
   endWork(draft, claim.workId, { status: 'cancelled', reason, at })
 }
@@ -66,8 +103,8 @@ const ENDS: Readonly<Record<ActivationOutcome, Ending['status']>> = {
 }
 
 export function foldSettle(draft: Draft, data: GraphEntryData<'settle'>): void {
-  const { at, attempt, outcome, reason, record } = data
-  const claim = liveClaim(draft, data.claimId)
+  const { at, attempt, outcome, reason, record, artifacts = [], usage } = data
+  const { hold: _, ...claim } = liveClaim(draft, data.claimId)
   if (attempt !== claim.attempt) throw new FoldError(`settles attempt ${attempt}, live is ${claim.attempt}`)
   putClaim(draft, {
     ...claim,
@@ -75,9 +112,25 @@ export function foldSettle(draft: Draft, data: GraphEntryData<'settle'>): void {
     outcome,
     ...(record === undefined ? {} : { recordId: record.recordId }),
   })
-  // The record is there before the work ends: those who wait for the work find it.
-  if (record !== undefined) leaveRecord(draft, claim, { ...record, ...originOf(claim), committedAt: at })
+  // The records are there before the work ends: those who wait for the work find them.
+  const left = record === undefined ? artifacts : [record, ...artifacts]
+  const origin = originOf(claim)
+  for (const stored of left) leaveRecord(draft, { ...stored, ...origin, committedAt: at })
+  const work = held(draft.works, claim.workId, 'work')
+  if (left.length > 0 || usage !== undefined) {
+    const recordIds = Object.freeze([...work.recordIds, ...left.map((stored) => stored.recordId)])
+    const spent = usage === undefined ? {} : { usage: sum(work.usage, usage) }
+    putWork(draft, { ...work, recordIds, ...spent })
+  }
+  if (usage !== undefined) draft.usage = sum(draft.usage, usage)
   endWork(draft, claim.workId, { status: ENDS[outcome], reason, at })
+}
+
+function sum(before: TokenUsage | undefined, more: TokenUsage): TokenUsage {
+  return Object.freeze({
+    inputTokens: (before?.inputTokens ?? 0) + more.inputTokens,
+    outputTokens: (before?.outputTokens ?? 0) + more.outputTokens,
+  })
 }
 
 function originOf(claim: Claim): Pick<GraphRecord, 'workId' | 'operatorId' | 'activationId'> {
@@ -85,11 +138,9 @@ function originOf(claim: Claim): Pick<GraphRecord, 'workId' | 'operatorId' | 'ac
   return { workId, operatorId, activationId: runIdOf(claim, claim.attempt) }
 }
 
-function leaveRecord(draft: Draft, claim: Claim, record: GraphRecord): void {
+function leaveRecord(draft: Draft, record: GraphRecord): void {
   if (draft.records.has(record.recordId)) throw new FoldError(`repeats record ${record.recordId}`)
-  const work: Work = held(draft.works, claim.workId, 'work')
   draft.records = draft.records.set(record.recordId, Object.freeze(record))
-  putWork(draft, { ...work, recordIds: Object.freeze([...work.recordIds, record.recordId]) })
 }
 
 function liveClaim(draft: Draft, claimId: string, status?: Claim['admissionStatus']): Claim {

@@ -1,9 +1,10 @@
-/** What an update does to a graph: targets stop, works are superseded, works are added, it finishes. */
+/** What an update does to a graph: targets stop, works are added, replaced and retried, it finishes. */
 import type { GraphEntryData } from './entries.ts'
-import { supersedeIdleWake } from './fold-wakes.ts'
+import { retryWork, reviveDependents } from './fold-retries.ts'
+import { supersedeIdleWakes } from './fold-wakes.ts'
 import { type Draft, FoldError, held, idsOf, sourceKey } from './graph-state.ts'
 import type { ScheduleUpdate, StopRequest, Work, WorkRequest } from './types.ts'
-import { addWork, endWork, isSatisfied, isTerminal } from './work-states.ts'
+import { addWork, endWork, inputWork, isTerminal, judgeWorks, noteDependent, putWork } from './work-states.ts'
 
 export function foldOpened(
   draft: Draft,
@@ -19,6 +20,7 @@ export function foldUpdate(draft: Draft, { at, update: request }: GraphEntryData
   if (request.graphId !== draft.graphId) throw new FoldError(`belongs to graph ${request.graphId}`)
   if (draft.closed) throw new FoldError('comes after the graph was finished')
   if (draft.index.updates.has(request.updateId)) throw new FoldError(`repeats update ${request.updateId}`)
+  movePhase(draft, request)
   draft.revision += 1
   draft.createdAt ??= at
   const update: ScheduleUpdate = Object.freeze({ ...request, revision: draft.revision, committedAt: at })
@@ -26,77 +28,131 @@ export function foldUpdate(draft: Draft, { at, update: request }: GraphEntryData
   draft.index.sources = draft.index.sources.set(sourceKey(update.source), update.updateId)
 
   for (const stop of update.stop) stopTarget(draft, stop, at)
-  for (const { workId, replaces } of update.addWork) {
-    if (replaces === undefined) continue
-    held(draft.works, replaces, 'work')
-    endWork(draft, replaces, { status: 'superseded', reason: `replaced by ${workId}`, at })
-  }
+  for (const { replaces } of update.addWork) if (replaces !== undefined) held(draft.works, replaces, 'work')
   addWorks(draft, update)
+  for (const { workId, reason } of update.retry ?? []) {
+    held(draft.works, workId, 'work')
+    retryWork(draft, { workId, reason, at })
+  }
   if (update.finish !== undefined) finish(draft, update)
 }
 
-/** The works that a stop of this target ends, terminal ones included; `undefined`: no such target. */
+function movePhase(draft: Draft, { draft: step }: GraphEntryData<'update'>['update']): void {
+  if (step === undefined) return
+  const mayOpen = draft.phase === 'draft' || draft.revision === 0
+  if (step === 'open' ? !mayOpen : draft.phase !== 'draft') {
+    throw new FoldError(`is for a draft (${step}), and the graph is ${draft.phase}`)
+  }
+  draft.phase = step === 'open' ? 'draft' : 'open'
+}
+
+/**
+ * The works that a stop of this target ends, those that wait for others first, terminal ones
+ * included; `undefined`: no such target.
+ */
 export function worksOfTarget(
   graph: Pick<Draft, 'graphId' | 'works' | 'operators' | 'live' | 'index'>,
   targetId: string,
 ): readonly string[] | undefined {
-  if (targetId === graph.graphId) return [...graph.live.pending.keys()]
+  if (targetId === graph.graphId) return [...graph.live.pending.keys()].toReversed()
   if (graph.works.has(targetId)) return [targetId]
-  if (graph.operators.has(targetId)) return idsOf(graph.index.operatorWorks.get(targetId))
+  if (graph.operators.has(targetId)) return idsOf(graph.index.operatorWorks.get(targetId)).toReversed()
   return undefined
 }
 
-function stopTarget(draft: Draft, { targetId, reason }: StopRequest, at: number): void {
+function stopTarget(draft: Draft, stop: StopRequest, at: number): void {
+  const { targetId, reason } = stop
   const works = worksOfTarget(draft, targetId)
   if (works === undefined) throw new FoldError(`stops ${targetId}, which is not there`)
+  if (stop.cascadeDownstream === true) {
+    const why = `it waited for ${targetId}, which was stopped: ${reason}`
+    const stopped = new Set(works)
+    for (const id of downstreamOf(draft, works)) {
+      if (!stopped.has(id)) endWork(draft, id, { status: 'stopped', reason: why, at })
+    }
+  }
   for (const workId of works) endWork(draft, workId, { status: 'stopped', reason, at })
+}
+
+/** Everything that waits for these works, directly or not; each before what it waits for. */
+function downstreamOf(draft: Draft, workIds: readonly string[]): readonly string[] {
+  const order: string[] = []
+  const seen = new Set<string>(workIds)
+  // Depth first with an explicit stack: chains may be longer than the call stack.
+  const stack = workIds.map((id) => ({ id, isLeft: false }))
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    if (next.isLeft) {
+      order.push(next.id)
+      continue
+    }
+    stack.push({ id: next.id, isLeft: true })
+    for (const id of idsOf(draft.index.dependents.get(next.id))) {
+      if (seen.has(id)) continue
+      seen.add(id)
+      stack.push({ id, isLeft: false })
+    }
+  }
+  return order
 }
 
 /** Works of one update may name each other in any order, so all are there before any is judged. */
 function addWorks(draft: Draft, update: ScheduleUpdate): void {
-  const added = new Set(update.addWork.map((work) => work.workId))
   for (const request of update.addWork) {
     if (draft.works.has(request.workId)) throw new FoldError(`adds work ${request.workId} a second time`)
-    const waitingFor = request.inputIds.filter((input) => added.has(input) || !isThere(draft, input))
-    addWork(draft, workOf(request, update), waitingFor)
+    addWork(draft, workOf(request, update, draft.counts.works + 1))
   }
-  for (const request of update.addWork) {
-    const lost = request.inputIds.find((input) => isLost(draft, input))
-    if (lost === undefined) continue
-    const reason = `input ${lost} ${draft.works.get(lost)?.status ?? 'missing'}`
-    endWork(draft, request.workId, { status: 'failed', reason, at: update.committedAt })
+  for (const request of update.addWork)
+    for (const input of request.inputIds) noteInput(draft, request.workId, input)
+  const touched = update.addWork.map((work) => work.workId)
+  for (const { workId, replaces } of update.addWork) {
+    if (replaces !== undefined) touched.push(...replace(draft, replaces, workId, update.committedAt))
   }
+  judgeWorks(draft, touched, update.committedAt)
 }
 
-function workOf(request: WorkRequest, update: ScheduleUpdate): Work {
+function workOf(request: WorkRequest, update: ScheduleUpdate, ordinal: number): Work {
   return {
     ...request,
     status: 'waiting',
+    ordinal,
     revision: update.revision,
     addedAt: update.committedAt,
     waitingFor: [],
     recordIds: [],
+    retries: 0,
     ...(request.target.kind === 'operator' ? { operatorId: request.target.id } : {}),
   }
 }
 
-function isThere(draft: Draft, input: string): boolean {
-  const work = draft.works.get(input)
-  if (work !== undefined) return isSatisfied(work)
-  if (draft.records.has(input)) return true
-  throw new FoldError(`takes input ${input}, which is neither a work nor a record of this graph`)
+function noteInput(draft: Draft, workId: string, input: string): void {
+  if (draft.records.has(input)) return
+  const work = inputWork(draft, input)
+  if (work === undefined) {
+    throw new FoldError(`takes input ${input}, which is neither a work nor a record of this graph`)
+  }
+  if (work.status !== 'completed') noteDependent(draft, work.workId, workId)
 }
 
-function isLost(draft: Draft, input: string): boolean {
-  const work = draft.works.get(input)
-  return work !== undefined && isTerminal(work.status) && !isSatisfied(work)
+/** @returns what waits for the new work now that it takes the place of the old one. */
+function replace(draft: Draft, oldId: string, newId: string, at: number): readonly string[] {
+  const old = held(draft.works, oldId, 'work')
+  if (old.status === 'completed') return []
+  if (old.replacedBy !== undefined) throw new FoldError(`replaces ${oldId}, which ${old.replacedBy} replaced`)
+  putWork(draft, { ...old, replacedBy: newId })
+  const dependents = idsOf(draft.index.dependents.get(oldId))
+  for (const id of dependents) noteDependent(draft, newId, id)
+  const revived = isTerminal(old.status) ? reviveDependents(draft, [oldId]) : []
+  endWork(draft, oldId, { status: 'superseded', reason: `replaced by ${newId}`, at })
+  draft.index.dependents = draft.index.dependents.delete(oldId)
+  return [...revived, ...dependents]
 }
 
 function finish(draft: Draft, update: ScheduleUpdate): void {
   if (update.finish === undefined) return
   if (draft.counts.pending > 0) throw new FoldError('finishes a graph with works that are not over')
+  draft.phase = 'closed'
   draft.closed = true
   draft.finish = Object.freeze({ ...update.finish, finishedAt: update.committedAt })
   draft.wait = undefined
-  supersedeIdleWake(draft, update.committedAt)
+  supersedeIdleWakes(draft, { at: update.committedAt, reason: 'the graph was finished' })
 }

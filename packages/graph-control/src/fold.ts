@@ -6,9 +6,27 @@
  * stricter, and name the cure), nor where entries come from.
  */
 import type { GraphEntry } from './entries.ts'
-import { foldBegin, foldCancel, foldClaim, foldProvision, foldRetry, foldSettle } from './fold-activations.ts'
+import {
+  foldBegin,
+  foldBind,
+  foldCancel,
+  foldClaim,
+  foldHold,
+  foldProvision,
+  foldRearm,
+  foldRetry,
+  foldSettle,
+} from './fold-activations.ts'
+import { foldFence } from './fold-fence.ts'
 import { foldOpened, foldUpdate } from './fold-schedule.ts'
-import { foldSeen, foldWait, foldWake, foldWakeAttempt, foldWakeSettled } from './fold-wakes.ts'
+import {
+  foldSeen,
+  foldWait,
+  foldWake,
+  foldWakeAttempt,
+  foldWakesSuperseded,
+  foldWakeSettled,
+} from './fold-wakes.ts'
 import { type Draft, draftOf, type FoldedGraph, stateOf } from './graph-state.ts'
 
 /**
@@ -36,6 +54,14 @@ function apply(draft: Draft, entry: GraphEntry): void {
       return foldBegin(draft, entry.data)
     case 'retry':
       return foldRetry(draft, entry.data)
+    case 'rearm':
+      return foldRearm(draft, entry.data)
+    case 'hold':
+      return foldHold(draft, entry.data)
+    case 'bind':
+      return foldBind(draft, entry.data)
+    case 'fence':
+      return foldFence(draft, entry.data)
     case 'cancel':
       return foldCancel(draft, entry.data)
     case 'settle':
@@ -50,5 +76,7 @@ function apply(draft: Draft, entry: GraphEntry): void {
       return foldWakeAttempt(draft, entry.data)
     case 'wake-settled':
       return foldWakeSettled(draft, entry.data)
+    case 'wakes-superseded':
+      return foldWakesSuperseded(draft, entry.data)
   }
 }

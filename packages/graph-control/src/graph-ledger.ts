@@ -7,38 +7,59 @@
  * entries are read and the decision is made again. A refusal, too, is given only on a state that was
  * just compared with the medium.
  *
+ * A stream can be removed, and come again under its name. So what is read begins with the newest entry
+ * that the state knows: where that one is gone, all is folded anew. The same is done once where a state
+ * that came from a snapshot does not go on.
+ *
  * Owns: loading, the commit chain, quarantine. Does not own: what may be committed.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type DurableLog, DurableLogError, type Entry, type StoredEntry } from 'dsh-durable-log'
 import type { Decide, Decision } from './decision.ts'
 import { type GraphEntry, graphStream, parseGraphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import { fold } from './fold.ts'
 import { emptyGraph, type FoldedGraph, FoldError } from './graph-state.ts'
+import { fenced, requireLease } from './lease-fence.ts'
+import type { GraphLease } from './port.ts'
 import { ShapeError } from './shape.ts'
+import { SnapshotKeeper } from './snapshot-keeper.ts'
 
 /** Entries of one read while loading; between two reads others get their turn. */
 const PAGE_ENTRIES = 2000
 /** How often a decision is made again because another process wrote first. */
 const MAX_ROUNDS = 32
 
+export interface LedgerEvents {
+  /** A commit of this process led to this state. Must not throw. */
+  readonly announce: (state: FoldedGraph) => void
+  /** Told what was contained: a graph passed over because it cannot be read, a snapshot not saved. */
+  readonly report: (error: unknown) => void
+}
+
 export class GraphLedger {
   readonly stream: string
   private readonly graphId: string
   private readonly log: DurableLog
-  private readonly announce: (state: FoldedGraph) => void
+  private readonly events: LedgerEvents
+  private readonly snapshots: SnapshotKeeper
   private state: FoldedGraph
+  /** The newest entry folded into the state; unknown behind a snapshot. */
+  private newest: Entry | undefined
+  private isFromSnapshot = false
+  /** Counts how often all was folded anew, so that a read under way notices. */
+  private generation = 0
   private loading: Promise<void> | undefined
   private chain: Promise<unknown> = Promise.resolve()
   private underWay = 0
   private quarantine: GraphControlError | undefined
 
-  /** @param announce called after each commit made here; must not throw. */
-  constructor(graphId: string, log: DurableLog, announce: (state: FoldedGraph) => void) {
+  constructor(graphId: string, log: DurableLog, events: LedgerEvents) {
     this.stream = graphStream(graphId)
     this.graphId = graphId
     this.log = log
-    this.announce = announce
+    this.events = events
+    this.snapshots = new SnapshotKeeper(log, graphId, events.report)
     this.state = emptyGraph(graphId)
   }
 
@@ -54,12 +75,22 @@ export class GraphLedger {
     return this.state
   }
 
-  /** Decides and appends, one at a time. */
-  commit<T>(decide: Decide<T>): Promise<T> {
+  /** Decides and appends, one at a time; under a lease only while it holds. */
+  commit<T>(decide: Decide<T>, lease?: GraphLease): Promise<T> {
+    return this.inTurn(() => this.decideAndAppend(decide, lease))
+  }
+
+  /** Runs when the commits asked for so far are done, and before any later one. */
+  private inTurn<T>(act: () => Promise<T>): Promise<T> {
     this.underWay += 1
-    const turn = this.chain.then(() => this.decideAndAppend(decide)).finally(() => (this.underWay -= 1))
+    const turn = this.chain.then(act).finally(() => (this.underWay -= 1))
     this.chain = turn.catch(() => undefined)
     return turn
+  }
+
+  /** The state in memory, without asking the medium. */
+  get latest(): FoldedGraph {
+    return this.state
   }
 
   /** Nobody is committing: the ledger may be let go and made anew from the stream. */
@@ -67,17 +98,28 @@ export class GraphLedger {
     return this.underWay === 0
   }
 
+  /** Removes the stream when the commits asked for so far are done, and before any later one. */
+  async remove(remove: () => Promise<void>): Promise<void> {
+    await this.inTurn(async () => {
+      await this.snapshots.settled()
+      await remove()
+      this.startOver()
+    })
+  }
+
   /** Resolves when the commits asked for so far are done. */
   async settled(): Promise<void> {
     await this.chain
+    await this.snapshots.settled()
   }
 
-  private async decideAndAppend<T>(decide: Decide<T>): Promise<T> {
+  private async decideAndAppend<T>(decide: Decide<T>, lease: GraphLease | undefined): Promise<T> {
     await this.load()
     for (let round = 1; ; round++) {
       const state = this.state
       let decision: Decision<T>
       try {
+        if (lease !== undefined) requireLease(state, lease)
         decision = await decide(state)
       } catch (error) {
         if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
@@ -87,7 +129,8 @@ export class GraphLedger {
         if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
         return decision.answer(state)
       }
-      const next = await this.append(state, decision.entries, round)
+      const entries = lease === undefined ? decision.entries : fenced(state, lease, decision.entries)
+      const next = await this.append(state, entries, round)
       if (next !== undefined) return decision.answer(next)
     }
   }
@@ -105,11 +148,12 @@ export class GraphLedger {
       await this.catchUpAfter(error)
       if (isConflict(error) && round < MAX_ROUNDS) return undefined
       // It may have been written all the same. Then it counts, although its caller has to ask again.
-      if (this.state.seq > state.seq) this.announce(this.state)
+      if (this.state.seq > state.seq) this.events.announce(this.state)
       throw refusalOf(error)
     }
-    if (next.seq > this.state.seq) this.state = next
-    this.announce(this.state)
+    if (next.seq > this.state.seq) this.take(next, entries.at(-1) as Entry | undefined)
+    this.snapshots.offer(this.state)
+    this.events.announce(this.state)
     return next
   }
 
@@ -125,30 +169,60 @@ export class GraphLedger {
 
   private async hasMoved(state: FoldedGraph): Promise<boolean> {
     await this.catchUp()
-    return this.state.seq !== state.seq
+    return this.state !== state
   }
 
   private load(): Promise<void> {
-    this.loading ??= this.catchUp().catch((error: unknown) => {
+    this.loading ??= this.open().catch((error: unknown) => {
       this.loading = undefined
       throw error
     })
     return this.loading
   }
 
+  private async open(): Promise<void> {
+    const saved = await this.snapshots.load()
+    if (saved !== undefined) {
+      this.state = saved
+      this.isFromSnapshot = true
+    }
+    await this.catchUp()
+  }
+
+  private take(state: FoldedGraph, newest: Entry | undefined): void {
+    this.state = state
+    this.newest = newest
+  }
+
+  private startOver(): void {
+    this.generation += 1
+    this.isFromSnapshot = false
+    this.snapshots.forget()
+    this.take(emptyGraph(this.graphId), undefined)
+  }
+
   /** Folds what the stream has beyond the state in memory. */
   private async catchUp(): Promise<void> {
     for (;;) {
       if (this.quarantine !== undefined) throw this.quarantine
-      const entries = await this.readPage()
-      this.absorb(entries)
+      const { generation, newest } = this
+      const { seq } = this.state
+      const entries = await this.readPage(Math.max(0, seq - 1))
+      if (generation !== this.generation) continue
+      if (seq > 0 && !goesOn(entries[0], seq, newest)) {
+        if (this.isFromSnapshot)
+          this.events.report(new Error(`${this.stream} has a snapshot of other entries`))
+        this.startOver()
+        continue
+      }
+      if (!this.absorb(entries)) continue
       if (entries.length < PAGE_ENTRIES) return
     }
   }
 
-  private async readPage(): Promise<readonly StoredEntry[]> {
+  private async readPage(afterSeq: number): Promise<readonly StoredEntry[]> {
     try {
-      return await this.log.read(this.stream, { afterSeq: this.state.seq, limit: PAGE_ENTRIES })
+      return await this.log.read(this.stream, { afterSeq, limit: PAGE_ENTRIES })
     } catch (error) {
       if (error instanceof DurableLogError && error.code === 'corrupt') {
         throw this.setAside(error.seq, 'the medium holds a damaged entry', error)
@@ -157,19 +231,30 @@ export class GraphLedger {
     }
   }
 
-  /** Reads may overlap with each other and with appends, so what is known already is passed over. */
-  private absorb(entries: readonly StoredEntry[]): void {
+  /**
+   * Reads may overlap with each other and with appends, so what is known already is passed over.
+   *
+   * @returns whether the state goes on; otherwise all is to be read anew.
+   */
+  private absorb(entries: readonly StoredEntry[]): boolean {
     for (const entry of entries) {
-      if (entry.seq <= this.state.seq) continue
+      if (entry.seq < this.state.seq) continue
       try {
-        if (entry.seq !== this.state.seq + 1) throw new FoldError(`follows entry ${this.state.seq}`)
-        this.state = fold(this.state, parseGraphEntry(entry))
+        if (entry.seq === this.state.seq) this.newest ??= entry
+        else if (entry.seq !== this.state.seq + 1) throw new FoldError(`follows entry ${this.state.seq}`)
+        else this.take(fold(this.state, parseGraphEntry(entry)), entry)
       } catch (error) {
+        if (this.isFromSnapshot) {
+          this.events.report(error)
+          this.startOver()
+          return false
+        }
         const expected = error instanceof ShapeError || error instanceof FoldError
         const what = error instanceof ShapeError ? error.describe() : (error as Error).message
         throw this.setAside(entry.seq, expected ? `the entry ${what}` : 'the entry cannot be folded', error)
       }
     }
+    return true
   }
 
   private setAside(seq: number | undefined, why: string, cause: unknown): GraphControlError {
@@ -181,6 +266,12 @@ export class GraphLedger {
     )
     return this.quarantine
   }
+}
+
+/** Whether what was read begins with the entry that the state ends with. */
+function goesOn(first: StoredEntry | undefined, seq: number, newest: Entry | undefined): boolean {
+  if (first?.seq !== seq) return false
+  return newest === undefined || (first.type === newest.type && isDeepStrictEqual(first.data, newest.data))
 }
 
 function isConflict(error: unknown): boolean {

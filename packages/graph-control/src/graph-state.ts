@@ -7,12 +7,15 @@
 import type {
   Claim,
   GraphCounts,
+  GraphFence,
   GraphLive,
   GraphRecord,
   GraphState,
   Operator,
+  OperatorBinding,
   ScheduleUpdate,
   Wake,
+  WakeAttempt,
   Wait,
   Work,
 } from './types.ts'
@@ -31,9 +34,18 @@ export function idsOf(chain: IdChain | undefined): readonly string[] {
   return ids.toReversed()
 }
 
-export interface WakeAttempt {
-  readonly wakeId: string
-  readonly status: 'running' | 'delivered' | 'superseded' | 'retryable_failed' | 'exhausted'
+/** The works whose view changed, newest first, each with the position of the entry that did it. */
+export interface ChangeChain {
+  readonly workId: string
+  readonly seq: number
+  readonly earlier: ChangeChain | undefined
+}
+
+/** The works that ended, newest first. Stale where the work was retried and ended anew since. */
+export interface EndedChain {
+  readonly workId: string
+  readonly changeSeq: number
+  readonly earlier: EndedChain | undefined
 }
 
 export interface GraphIndex {
@@ -53,9 +65,18 @@ export interface GraphIndex {
   readonly turns: VersionedMap<string>
   /** Run id of a first attempt → the work it was given to. */
   readonly runs: VersionedMap<string>
-  /** Work id → works that wait for it. */
+  /** Work id → works that take it as an input; gone once it completed, for then nothing can change. */
   readonly dependents: VersionedMap<IdChain>
+  /** In order of their beginning. */
   readonly wakeAttempts: VersionedMap<WakeAttempt>
+  readonly changes: ChangeChain | undefined
+  /** What changed up to this position is not in `changes`. */
+  readonly changesFrom: number
+  readonly ended: EndedChain | undefined
+  /** Works that ended at or before this change are not all in `ended`. */
+  readonly endedFrom: number
+  /** A work came back to life: what is live is no longer in order of addition. */
+  readonly isReordered: boolean
 }
 
 export interface FoldedLive extends GraphLive {
@@ -63,11 +84,13 @@ export interface FoldedLive extends GraphLive {
   readonly ready: VersionedMap<true>
   readonly claims: VersionedMap<true>
   readonly busyOperators: VersionedMap<string>
+  readonly scheduledWakes: VersionedMap<true>
 }
 
 export interface FoldedGraph extends GraphState {
   readonly works: VersionedMap<Work>
   readonly operators: VersionedMap<Operator>
+  readonly bindings: VersionedMap<OperatorBinding>
   readonly claims: VersionedMap<Claim>
   readonly records: VersionedMap<GraphRecord>
   readonly wakes: VersionedMap<Wake>
@@ -95,11 +118,15 @@ export function emptyGraph(graphId: string): FoldedGraph {
     revision: 0,
     changeSeq: 0,
     seenChangeSeq: 0,
+    phase: 'open',
     closed: false,
     finish: undefined,
     createdAt: undefined,
+    fence: undefined as GraphFence | undefined,
+    usage: Object.freeze({ inputTokens: 0, outputTokens: 0 }),
     works: VersionedMap.empty(),
     operators: VersionedMap.empty(),
+    bindings: VersionedMap.empty(),
     claims: VersionedMap.empty(),
     records: VersionedMap.empty(),
     wakes: VersionedMap.empty(),
@@ -111,6 +138,7 @@ export function emptyGraph(graphId: string): FoldedGraph {
       claims: VersionedMap.empty<true>(),
       busyOperators: VersionedMap.empty<string>(),
       openWakeId: undefined,
+      scheduledWakes: VersionedMap.empty<true>(),
       wokenChangeSeq: 0,
     }),
     index: Object.freeze({
@@ -124,6 +152,11 @@ export function emptyGraph(graphId: string): FoldedGraph {
       runs: VersionedMap.empty<string>(),
       dependents: VersionedMap.empty<IdChain>(),
       wakeAttempts: VersionedMap.empty<WakeAttempt>(),
+      changes: undefined,
+      changesFrom: 0,
+      ended: undefined,
+      endedFrom: 0,
+      isReordered: false,
     }),
   })
 }

@@ -40,8 +40,10 @@ export function graphWorkId(updateId: string, index: number): string {
   return derivedId('graph_work', { schemaVersion: 1, updateId, index })
 }
 
-export function graphIntentId(graphId: string, workId: string): string {
-  return derivedId('graph_intent', { schemaVersion: 1, graphId, workId })
+/** @param retries how often the work was retried: each retry is admitted anew. */
+export function graphIntentId(graphId: string, workId: string, retries = 0): string {
+  const again = retries === 0 ? {} : { retries }
+  return derivedId('graph_intent', { schemaVersion: 1, graphId, workId, ...again })
 }
 
 export function graphClaimId(graphId: string, intentId: string): string {
@@ -62,11 +64,13 @@ export function graphOperatorSessionId(graphId: string, operatorId: string): str
   return derivedId('graph_session', { schemaVersion: 1, kind: 'operator_session', graphId, operatorId })
 }
 
+/** @param record with the name of an artifact. */
 export function graphRecordId(
-  record: Pick<GraphRecord, 'operatorId' | 'activationId' | 'kind'> & { readonly graphId: string },
+  record: Pick<GraphRecord, 'operatorId' | 'activationId' | 'kind' | 'name'> & { readonly graphId: string },
 ): string {
-  const { graphId, operatorId, activationId, kind } = record
-  return derivedId('graph_record', { schemaVersion: 1, graphId, operatorId, activationId, kind })
+  const { graphId, operatorId, activationId, kind, name } = record
+  const named = name === undefined ? {} : { name }
+  return derivedId('graph_record', { schemaVersion: 1, graphId, operatorId, activationId, kind, ...named })
 }
 
 export function graphWakeId(graphId: string, snapshotVersion: number): string {
@@ -84,6 +88,11 @@ export function epochGraphId(rootSessionId: string, epoch: number): string {
     'agent_graph',
     epoch === 1 ? { schemaVersion: 1, rootSessionId } : { schemaVersion: 2, rootSessionId, epoch },
   )
+}
+
+/** Whether a name has the form of {@link epochGraphId}. */
+export function isEpochGraphId(graphId: string): boolean {
+  return /^agent_graph_[0-9a-f]{32}$/u.test(graphId)
 }
 
 /** The run of one attempt, which is also its activation id: `<targetRunId>`, then `<targetRunId>#2`, … */

@@ -3,6 +3,7 @@
  */
 import type { GraphControl } from './port.ts'
 
+export { changedWorks, endedWorks, inputRecordIds, pendingWorks } from './changes.ts'
 export { GraphControlError, type GraphControlErrorCode } from './errors.ts'
 export {
   epochGraphId,
@@ -21,7 +22,17 @@ export {
   type UpdateIdentity,
 } from './ids.ts'
 export { apply, Config, inject, name } from './plugin.ts'
-export type { GraphControl } from './port.ts'
+export type {
+  GraphControl,
+  GraphLease,
+  GraphRegistry,
+  GraphSnapshot,
+  LeasedGraphControl,
+  RetentionControl,
+  ScheduleControl,
+} from './port.ts'
+export type { ActivationControl } from './port-activations.ts'
+export type { WakeControl } from './port-wakes.ts'
 export { reconcile, type ReconcileOptions } from './reconcile.ts'
 export { GraphControlStore, type GraphControlStoreOptions } from './store.ts'
 export * from './types.ts'

@@ -1,25 +1,28 @@
 /**
- * The port of the graph store: what `ctx.graphControl` offers, operation by operation.
+ * The port of the graph store: what `ctx.graphControl` offers, by what it is about. Every method
+ * rejects with a GraphControlError (`invalid` for a malformed request, `closed` after the end,
+ * `quarantined` for a graph whose stream cannot be folded) or with what the log throws.
  */
+import type { ActivationControl } from './port-activations.ts'
+import type { WakeControl } from './port-wakes.ts'
 import type {
-  AdmissionTransition,
-  Claim,
-  ClaimRequest,
   GraphEpoch,
-  GraphRecord,
+  GraphPage,
   GraphState,
   Operator,
-  ProvisionRequest,
+  Claim,
   ResultPage,
   ScheduleUpdate,
   ScheduleUpdateRequest,
-  SettleRequest,
-  Wait,
+  TimelinePage,
+  TimelineRequest,
   Wake,
+  OperatorBinding,
   Work,
 } from './types.ts'
 
-export interface GraphControl {
+/** Which graphs there are, and whose. */
+export interface GraphRegistry {
   /** The graphs of a root, oldest first. */
   listEpochs(rootSessionId: string): Promise<readonly GraphEpoch[]>
   currentEpoch(rootSessionId: string): Promise<GraphEpoch | undefined>
@@ -32,95 +35,99 @@ export interface GraphControl {
     rootSessionId: string
     expectedEpoch: number
   }): Promise<{ epoch: GraphEpoch; created: boolean }>
+  /**
+   * Registers a graph with an id of the caller's, outside of the root's epochs. The same graph of the
+   * same root is answered with `created: false`; one of another root throws `graph-exists`.
+   */
+  createGraph(request: {
+    graphId: string
+    rootSessionId: string
+  }): Promise<{ graph: GraphState; created: boolean }>
+  /** A page of graphs in order of their ids, all or those of one root; `limit` 1 to 200, default 50. */
+  listGraphs(request?: { rootSessionId?: string; cursor?: string; limit?: number }): Promise<GraphPage>
   /** Ids of graphs that have entries and are not finished. */
   listOpenGraphs(): Promise<readonly { graphId: string; rootSessionId: string | undefined }[]>
   readGraph(graphId: string): Promise<GraphState | undefined>
-
+  /** What happened, at the cost of the page. */
+  readTimeline(request: TimelineRequest): Promise<TimelinePage>
   /**
-   * Commits one decision: its stops first, then its replacements, its works, its finish. A retry
-   * (same update id, fingerprint and payload) answers the row that is there, `created: false`.
+   * The works whose view changed after `sinceSeq`, newest change first, each once; `undefined` when
+   * that is too long ago to be known, so that the caller reads the whole graph.
+   */
+  readChanges(graphId: string, sinceSeq: number): Promise<readonly Work[] | undefined>
+}
+
+export interface ScheduleControl {
+  /**
+   * Commits one decision: its stops first, then its works and replacements, its retries, its finish.
+   * A retry of the call (same update id, fingerprint and payload) answers the row that is there,
+   * `created: false`.
    */
   commitScheduleUpdate(request: ScheduleUpdateRequest): Promise<{ update: ScheduleUpdate; created: boolean }>
   listScheduleUpdates(graphId: string): Promise<readonly ScheduleUpdate[]>
   readScheduleUpdate(graphId: string, updateId: string): Promise<ScheduleUpdate | undefined>
+}
 
-  provisionOperator(request: ProvisionRequest): Promise<{ provision: Operator; created: boolean }>
-  /** The persisted turn and run ids win on retry: the caller uses those of the returned claim. */
-  claimIntentAtScheduleRevision(
-    request: ClaimRequest,
-    expectedRevision: number,
-  ): Promise<{ claim: Claim; created: boolean }>
-  claimIntent(request: ClaimRequest): Promise<{ claim: Claim; created: boolean }>
-  readAgentGraphIntentClaim(graphId: string, intentId: string): Promise<Claim | undefined>
-  listAgentGraphIntentClaims(graphId: string): Promise<readonly Claim[]>
-  /** claimed → executing, attempt 1. A cancelled claim answers `changed: false`: do not run it. */
-  beginAgentGraphIntentExecutionAtScheduleRevision(
-    graphId: string,
-    intentId: string,
-    expectedRevision: number,
-  ): Promise<AdmissionTransition>
-  /** executing → executing with the next attempt number: the run of the attempt before is lost. */
-  retryActivation(graphId: string, claimId: string, lostAttempt: number, reason: string): Promise<Claim>
-  cancelAgentGraphIntentExecution(
-    graphId: string,
-    intentId: string,
-    reason: string,
-  ): Promise<AdmissionTransition>
+/** A right to act for one root session that others may have taken over; `Lease` of dsh-durable-log fits. */
+export interface GraphLease {
+  readonly rootSessionId: string
+  /** Grows with every acquisition. */
+  readonly epoch: number
+  readonly holderId: string
+  /** @throws when it is not held any more. */
+  assertHeld(): unknown
+}
+
+export interface RetentionControl {
   /**
-   * Ends an activation and commits its record in one append. Idempotent per claim and attempt: the
-   * first answer stands. `completed` always leaves a record, other outcomes if there is a conclusion;
-   * `aborted` and `cancelled` make the work `cancelled`. Attempt 0, a claim that never began, can be
-   * failed but not completed.
+   * Removes every stream of a root: its graphs, their results, its registry. Refused with
+   * `work-conflict` while an activation of one of them is live.
+   *
+   * @returns how many graphs were removed.
    */
-  settleActivation(
-    request: SettleRequest,
-  ): Promise<{ work: Work; record: GraphRecord | undefined; created: boolean }>
+  purge(rootSessionId: string): Promise<number>
+  /**
+   * Removes the texts of results that nothing can need any more: of finished graphs, those with which
+   * the graph was not finished. Records, summaries and digests stay.
+   *
+   * @returns how many texts were removed.
+   */
+  compact(rootSessionId: string): Promise<number>
+}
+
+/** Everything the store holds of one graph. */
+export interface GraphSnapshot {
+  readonly scheduleUpdates: readonly ScheduleUpdate[]
+  readonly intentClaims: readonly Claim[]
+  readonly operatorProvisions: readonly Operator[]
+  readonly operatorBindings: readonly OperatorBinding[]
+  readonly supervisorWakes: readonly Wake[]
+}
+
+export interface GraphControl
+  extends GraphRegistry, ScheduleControl, ActivationControl, WakeControl, RetentionControl {
   readResult(
     graphId: string,
     recordId: string,
     page?: { offset?: number; limit?: number },
   ): Promise<ResultPage>
-
-  registerWait(request: {
-    graphId: string
-    waitId: string
-    until: 'any' | 'all'
-    reason?: string
-  }): Promise<Wait>
-  /** The root has been shown everything up to this change sequence. */
-  acknowledgeChanges(graphId: string, changeSeq: number): Promise<void>
+  /** Of all graphs in this process's memory, or of one. For inspection; the cost is that of the whole. */
+  snapshot(graphId?: string): Promise<GraphSnapshot>
   /**
-   * Asks for one turn of the root. Refused with `wake-conflict` while another wake is open, and for
-   * a change that has not happened. A wake that nobody has begun to deliver is superseded when the
-   * root acknowledges all it reports, or finishes the graph.
+   * The same store under a lease: every commit is refused with `lease-lost` once the lease is gone or
+   * a later holder committed to the graph.
    */
-  claimSupervisorWake(request: {
-    graphId: string
-    wakeId: string
-    snapshotVersion: number
-    rootSessionId: string
-  }): Promise<{ wake: Wake; created: boolean }>
+  leased(lease: GraphLease): LeasedGraphControl
   /**
-   * Only the caller that gets `acquired: true` delivers; the root's wait is over with it. A wake that
-   * has had `maxAttempts` becomes `exhausted` here.
+   * Called after each commit, with the state it led to; commits of other processes to graphs that were
+   * read here may come together. Returns the undo.
    */
-  beginSupervisorWakeAttempt(request: {
-    graphId: string
-    wakeId: string
-    attemptId: string
-    maxAttempts?: number
-  }): Promise<{ wake: Wake; acquired: boolean }>
-  /** Ends the current attempt; `delivered` also acknowledges what the wake reports. */
-  completeSupervisorWakeAttempt(request: {
-    graphId: string
-    wakeId: string
-    attemptId: string
-    status: 'delivered' | 'superseded' | 'retryable_failed' | 'exhausted'
-    failureReason?: string
-  }): Promise<Wake>
-
-  /** Called after each commit of this process, with the state it led to. Returns the undo. */
   onCommitted(listener: (state: GraphState) => void): () => void
   /** Refuses new operations with `closed`; resolves when the commits under way are done. */
   close(): Promise<void>
+}
+
+export interface LeasedGraphControl extends GraphControl {
+  /** Commits that this lease holds the graph now, so that no earlier holder commits any more. */
+  takeGraph(graphId: string): Promise<void>
 }

@@ -5,57 +5,73 @@
  * what was done shows in the next state.
  */
 import { GraphControlError } from './errors.ts'
-import type { GraphAction, GraphState } from './types.ts'
+import type { Claim, GraphAction, GraphState } from './types.ts'
 import { isTerminal } from './work-states.ts'
 
 export interface ReconcileOptions {
   /** Activations that may be live at one time; a whole number, 0 admits none. */
   readonly maxNewActivations: number
+  /** Epoch milliseconds; default: whatever has a time is due. */
+  readonly now?: number
 }
 
 /**
- * The next actions, in order: cancels, what is claimed, what is admitted now, the wake.
+ * The next actions, in order: cancels, what is claimed, what is admitted now, wakes.
  *
  * - `cancel`: a claim whose work was stopped or superseded still runs.
- * - `start` or `observe`: a live claim has not begun, or has.
+ * - `start` or `observe`: a live claim has not begun, or has. Not while it is held.
  * - `provision`: a ready work needs an operator. Every kind but `operator` gets one of its own.
  * - `claim`: a ready work has its operator, and the operator is free.
- * - `wake`: a work ended that the root has not seen, no wake reported it, and the root's wait (if it
- *   waits for all) is over.
+ * - `wake`: something changed that the root has not seen, no wake reported it, and the root's wait
+ *   (if it waits for all) is over.
+ * - `deliver`: a wake is open, or a scheduled one is due and none is open.
+ * - `look-again`: nothing else happens before that time by itself.
  *
- * A finished graph gets cancels only.
+ * A draft gets none, a finished graph cancels and the wake under way.
  */
 export function reconcile(state: GraphState, options: ReconcileOptions): readonly GraphAction[] {
-  const { maxNewActivations } = options
+  const { maxNewActivations, now = Number.POSITIVE_INFINITY } = options
   if (!Number.isSafeInteger(maxNewActivations) || maxNewActivations < 0) {
     throw new GraphControlError('invalid', 'maxNewActivations must be a whole number of at least 0')
   }
-  const { cancels, running } = liveActions(state)
-  if (state.closed) return cancels
-  const permits = maxNewActivations - state.live.claims.size
-  return [...cancels, ...running, ...admissions(state, permits), ...wakes(state)]
+  const { cancels, running, held, nextAt } = liveActions(state, now)
+  const wake = wakes(state, now)
+  if (state.closed) return [...cancels, ...wake.actions]
+  if (state.phase === 'draft') return cancels
+  const permits = maxNewActivations - (state.live.claims.size - held)
+  const at = Math.min(nextAt, wake.nextAt)
+  return [
+    ...cancels,
+    ...running,
+    ...admissions(state, permits),
+    ...wake.actions,
+    ...(Number.isFinite(at) ? [{ kind: 'look-again' as const, at }] : []),
+  ]
 }
 
-function liveActions(state: GraphState): { cancels: GraphAction[]; running: GraphAction[] } {
+function liveActions(state: GraphState, now: number) {
   const cancels: GraphAction[] = []
   const running: GraphAction[] = []
+  let held = 0
+  let nextAt = Number.POSITIVE_INFINITY
   for (const claimId of state.live.claims.keys()) {
     const claim = state.claims.get(claimId)
     const work = claim === undefined ? undefined : state.works.get(claim.workId)
     if (claim === undefined || work === undefined) continue
     if (isTerminal(work.status)) {
-      cancels.push({
-        kind: 'cancel',
-        claimId,
-        reason: work.reason ?? `work ${work.workId} is ${work.status}`,
-      })
-    } else if (claim.admissionStatus === 'claimed') {
-      running.push({ kind: 'start', claimId, attempt: 1 })
-    } else {
-      running.push({ kind: 'observe', claimId, attempt: claim.attempt })
-    }
+      const reason = work.reason ?? `work ${work.workId} is ${work.status}`
+      cancels.push({ kind: 'cancel', claimId, reason })
+    } else if (claim.hold !== undefined) held += 1
+    else if ((claim.notBefore ?? 0) > now) nextAt = Math.min(nextAt, claim.notBefore ?? 0)
+    else running.push(runOf(claim))
   }
-  return { cancels, running }
+  return { cancels, running, held, nextAt }
+}
+
+function runOf({ claimId, admissionStatus, attempt }: Claim): GraphAction {
+  return admissionStatus === 'claimed'
+    ? { kind: 'start', claimId, attempt: attempt + 1 }
+    : { kind: 'observe', claimId, attempt }
 }
 
 function admissions(state: GraphState, permits: number): readonly GraphAction[] {
@@ -74,10 +90,29 @@ function admissions(state: GraphState, permits: number): readonly GraphAction[] 
   return actions
 }
 
-function wakes(state: GraphState): readonly GraphAction[] {
+function wakes(state: GraphState, now: number): { actions: readonly GraphAction[]; nextAt: number } {
   const { changeSeq, live, wait } = state
-  const untold = changeSeq > state.seenChangeSeq && changeSeq > live.wokenChangeSeq
-  if (!untold || live.openWakeId !== undefined) return []
-  if (wait?.until === 'all' && live.pending.size > 0) return []
-  return [{ kind: 'wake', snapshotVersion: changeSeq }]
+  const never = Number.POSITIVE_INFINITY
+  if (live.openWakeId !== undefined) {
+    return { actions: [{ kind: 'deliver', wakeId: live.openWakeId }], nextAt: never }
+  }
+  const isUntold = changeSeq > state.seenChangeSeq && changeSeq > live.wokenChangeSeq
+  const isAwaited = wait?.until !== 'all' || live.pending.size === 0 || hasHold(state)
+  if (isUntold && isAwaited && !state.closed) {
+    return { actions: [{ kind: 'wake', snapshotVersion: changeSeq }], nextAt: never }
+  }
+  let nextAt = never
+  for (const wakeId of live.scheduledWakes.keys()) {
+    const dueAt = state.wakes.get(wakeId)?.dueAt ?? 0
+    if (dueAt <= now) return { actions: [{ kind: 'deliver', wakeId }], nextAt: never }
+    nextAt = Math.min(nextAt, dueAt)
+  }
+  return { actions: [], nextAt }
+}
+
+/** Something that waits for a person or the model is told to a root that waits for all, too. */
+function hasHold(state: GraphState): boolean {
+  for (const claimId of state.live.claims.keys())
+    if (state.claims.get(claimId)?.hold !== undefined) return true
+  return false
 }

@@ -7,7 +7,9 @@ import {
   account,
   type Check,
   distinct,
+  flag,
   integer,
+  json,
   line,
   list,
   object,
@@ -16,11 +18,13 @@ import {
   text,
 } from './shape.ts'
 import {
+  type BindingRequest,
   type ClaimRequest,
   LIMITS,
   type ProvisionRequest,
   type ScheduleUpdateRequest,
   type SettleRequest,
+  type TokenUsage,
 } from './types.ts'
 
 export const id = line(LIMITS.idChars)
@@ -37,9 +41,18 @@ const runId: Check<string> = (value) => {
   return checked
 }
 
+/** `#` marks the works of items; no caller may name a work so. */
+const workId: Check<string> = (value) => {
+  const checked = id(value)
+  if (/#\d+$/.test(checked)) throw new ShapeError('ends like the work of an item (#n)')
+  return checked
+}
+
+const model = line(LIMITS.idChars)
+
 const work = object(
   {
-    workId: id,
+    workId,
     target: object({ kind: oneOf('agent', 'preset', 'operator', 'graph'), id }),
     instruction: text(LIMITS.instructionChars),
     inputIds: distinct(list(id, LIMITS.inputIds), (inputId) => inputId),
@@ -49,9 +62,15 @@ const work = object(
       list(object({ sourceGraphId: id, resultId: id }), LIMITS.selectedResults),
       (selected) => `${selected.sourceGraphId} ${selected.resultId}`,
     ),
-    replay: oneOf('safe', 'confirm'),
+    when: oneOf('all', 'any', 'always'),
+    forEach: id,
+    replay: oneOf('safe', 'confirm', 'model'),
     replaces: id,
+    replacementMode: oneOf('none', 'replace'),
     title: line(LIMITS.titleChars),
+    model,
+    effort: model,
+    args: json(LIMITS.argsBytes),
   },
 )
 
@@ -61,11 +80,16 @@ export const scheduleUpdate: Check<ScheduleUpdateRequest> = object(
     updateId: id,
     updateFingerprint: id,
     graphId: id,
-    source: object({ sessionId: id, runId: id, turnId: id, toolCallId: id }),
+    source: object({ sessionId: id, runId: id, turnId: id, toolCallId: id }, { orchestrationMode: id }),
     addWork: distinct(list(work, LIMITS.addWork), (added) => added.workId),
-    stop: distinct(list(object({ targetId: id, reason }), LIMITS.stop), (stop) => stop.targetId),
+    stop: distinct(
+      list(object({ targetId: id, reason }, { cascadeDownstream: flag }), LIMITS.stop),
+      (stop) => stop.targetId,
+    ),
   },
   {
+    retry: distinct(list(object({ workId: id, reason }), LIMITS.retry), (retry) => retry.workId),
+    draft: oneOf('open', 'commit'),
     finish: object({
       resultIds: distinct(list(id, LIMITS.finishResults), (resultId) => resultId),
       reason,
@@ -73,16 +97,31 @@ export const scheduleUpdate: Check<ScheduleUpdateRequest> = object(
   },
 )
 
-export const provisioned: Check<Omit<ProvisionRequest, 'expectedScheduleRevision'>> = object({
-  provisionId: id,
-  provisionFingerprint: id,
-  graphId: id,
-  workId: id,
-  operatorId: id,
-  targetSessionId: id,
-  initialTurnId: id,
-  initialRunId: runId,
-})
+const edges = distinct(
+  list(object({ edgeId: id, fromOperatorId: id, toOperatorId: id }), LIMITS.edges),
+  (edge) => edge.edgeId,
+)
+
+export const provisioned: Check<Omit<ProvisionRequest, 'expectedScheduleRevision'>> = object(
+  {
+    provisionId: id,
+    provisionFingerprint: id,
+    graphId: id,
+    workId: id,
+    operatorId: id,
+    targetSessionId: id,
+    initialTurnId: id,
+    initialRunId: runId,
+  },
+  { edges },
+)
+
+const path = line(4_096)
+
+export const binding: Check<BindingRequest> = object(
+  { graphId: id, provisionId: id, leaseKey: id, path, branch: id },
+  { baseCommit: id },
+)
 
 export const provision: Check<ProvisionRequest> = (value) => {
   if (typeof value !== 'object' || value === null) throw new ShapeError('must be an object')
@@ -93,24 +132,36 @@ export const provision: Check<ProvisionRequest> = (value) => {
   })
 }
 
-export const claim: Check<ClaimRequest> = object({
-  schemaVersion: oneOf(1),
-  claimId: id,
-  graphId: id,
-  intentId: id,
-  workId: id,
-  intentFingerprint: id,
-  targetOperatorId: id,
-  targetSessionId: id,
-  targetTurnId: id,
-  targetRunId: runId,
-})
+export const claim: Check<ClaimRequest> = object(
+  {
+    schemaVersion: oneOf(1),
+    claimId: id,
+    graphId: id,
+    intentId: id,
+    workId: id,
+    intentFingerprint: id,
+    targetOperatorId: id,
+    targetSessionId: id,
+    targetTurnId: id,
+    targetRunId: runId,
+  },
+  { readinessContextFingerprint: id },
+)
 
 /** A conclusion is taken as it is; what is too long for the medium is cut, not refused. */
 const conclusion: Check<string> = (value) => {
   if (typeof value !== 'string') throw new ShapeError('must be a string')
   return value.toWellFormed()
 }
+
+export const tokenUsage: Check<TokenUsage> = object({ inputTokens: position, outputTokens: position })
+
+export const artifactName = line(LIMITS.titleChars)
+
+const artifacts = distinct(
+  list(object({ name: artifactName, text: conclusion }), LIMITS.artifacts),
+  (artifact) => artifact.name,
+)
 
 export const settle: Check<SettleRequest> = object(
   {
@@ -119,10 +170,25 @@ export const settle: Check<SettleRequest> = object(
     attempt: position,
     outcome: oneOf('completed', 'failed', 'aborted', 'cancelled'),
   },
-  { conclusion, reason: failure },
+  { conclusion, reason: failure, usage: tokenUsage, artifacts },
 )
 
-export const retry = object({ graphId: id, claimId: id, lostAttempt: integer(1), reason: failure })
+export const retry = object(
+  { graphId: id, claimId: id, lostAttempt: integer(1), reason: failure },
+  { notBefore: position },
+)
+
+export const later = object({}, { notBefore: position })
+
+export const hold = object({
+  graphId: id,
+  claimId: id,
+  attempt: integer(1),
+  kind: oneOf('person', 'model'),
+  reason: failure,
+})
+
+export const intent = object({ graphId: id, intentId: id })
 
 export const cancellation = object({ graphId: id, intentId: id, reason })
 
@@ -132,21 +198,67 @@ export const wait = object({ graphId: id, waitId: id, until: oneOf('any', 'all')
 
 export const seen = object({ graphId: id, changeSeq: position })
 
-export const wake = object({ graphId: id, wakeId: id, snapshotVersion: position, rootSessionId: id })
+/** Room for the mark that a recurring wake appends to its id, `#occurrence-n`. */
+const OCCURRENCE_CHARS = 24
 
-export const wakeAttempt = object({ graphId: id, wakeId: id, attemptId: id }, { maxAttempts: integer(1) })
+/** Later times of a recurring wake are named by the store; no caller may name a wake so. */
+const wakeId: Check<string> = (value) => {
+  const checked = id(value)
+  if (/#occurrence-\d+$/u.test(checked)) throw new ShapeError('ends like a later time of a recurring wake')
+  return checked
+}
+
+const scheduledWakeId: Check<string> = (value) => {
+  const checked = wakeId(value)
+  const longest = LIMITS.idChars - OCCURRENCE_CHARS
+  if (checked.length <= longest) return checked
+  throw new ShapeError(
+    `has ${checked.length} characters; at most ${longest} are allowed for a scheduled wake`,
+  )
+}
+
+export const wake = object({ graphId: id, wakeId, snapshotVersion: position, rootSessionId: id })
+
+export const scheduledWake = object(
+  {
+    graphId: id,
+    wakeId: scheduledWakeId,
+    snapshotVersion: position,
+    rootSessionId: id,
+    dueAt: position,
+  },
+  { recurMs: integer(1) },
+)
+
+export const wakeAttempt = object(
+  { graphId: id, wakeId: id, attemptId: id },
+  { maxAttempts: integer(1), turnId: id },
+)
+
+export const exhaustion = object({ graphId: id, wakeId: id, reason })
+
+export const supersession = object({ graphId: id, reason })
 
 export const wakeSettlement = object(
   {
     graphId: id,
     wakeId: id,
     attemptId: id,
-    status: oneOf('delivered', 'superseded', 'retryable_failed', 'exhausted'),
+    status: oneOf('waiting_permission', 'delivered', 'superseded', 'retryable_failed', 'exhausted'),
   },
-  { failureReason: failure },
+  { failureReason: failure, retryAt: position },
 )
 
 export const advance = object({ rootSessionId: id, expectedEpoch: position })
+
+export const registration = object({ graphId: id, rootSessionId: id })
+
+export const listing = object({}, { rootSessionId: id, cursor: id, limit: integer(1, 200) })
+
+export const timeline = object(
+  { graphId: id },
+  { afterSeq: position, beforeSeq: position, limit: integer(1, 256) },
+)
 
 export const page = object({}, { offset: position, limit: integer(1) })
 

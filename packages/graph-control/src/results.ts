@@ -93,6 +93,12 @@ export class ResultTexts {
 
   private async readHead(stream: string): Promise<Head> {
     const [entry] = await this.log.read(stream, { limit: 1 })
+    if (entry === undefined) {
+      throw new GraphControlError(
+        'record-not-found',
+        `the text in stream ${stream} is not kept any more; its record has the summary`,
+      )
+    }
     return checkedEntry(stream, entry, 'result', HEAD)
   }
 
@@ -119,8 +125,13 @@ export class ResultTexts {
   }
 }
 
+/** Prefix of the streams of one graph's texts; a record id follows. */
+export function resultPrefix(graphId: string): string {
+  return `result/${graphId}/`
+}
+
 function streamOf(graphId: string, recordId: string): string {
-  return `result/${graphId}/${recordId}`
+  return resultPrefix(graphId) + recordId
 }
 
 function storedText(head: Head): StoredText {

@@ -6,6 +6,8 @@
  * {@link ShapeError} in their own code.
  */
 
+import type { JsonValue } from 'dsh-durable-log'
+
 /** A value that is not as it must be; `path` names the place in it. */
 export class ShapeError extends Error {
   readonly path: (string | number)[] = []
@@ -97,6 +99,43 @@ export function oneOf<const T extends string | number>(...allowed: readonly T[])
 export const flag: Check<boolean> = (value) => {
   if (typeof value !== 'boolean') throw new ShapeError('must be true or false')
   return value
+}
+
+/** How deep checked JSON may be nested. */
+const MAX_DEPTH = 64
+
+/** Any lossless JSON of at most `maxBytes` as text; the copy is frozen to its leaves. */
+export function json(maxBytes: number): Check<JsonValue> {
+  return (value) => {
+    const copy = copyJson(value, 0)
+    const bytes = Buffer.byteLength(JSON.stringify(copy))
+    if (bytes > maxBytes) throw new ShapeError(`has ${bytes} bytes as JSON; at most ${maxBytes} are allowed`)
+    return copy
+  }
+}
+
+function copyJson(value: unknown, depth: number): JsonValue {
+  if (depth > MAX_DEPTH) throw new ShapeError(`is nested deeper than ${MAX_DEPTH} levels`)
+  if (value === null || typeof value === 'boolean') return value
+  if (typeof value === 'string') {
+    if (!value.isWellFormed()) throw new ShapeError('holds half of a surrogate pair')
+    return value
+  }
+  if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value
+  if (Array.isArray(value)) {
+    return Object.freeze(
+      Array.from(value, (item, index) => within(index, (held) => copyJson(held, depth + 1), item)),
+    )
+  }
+  if (typeof value !== 'object') throw new ShapeError(`is a ${typeof value}, which JSON cannot hold`)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) throw new ShapeError('must be plain JSON')
+  const entries = Object.entries(value).map(([key, held]) => {
+    if (key === '__proto__') throw new ShapeError('has a field named __proto__')
+    if (!key.isWellFormed()) throw new ShapeError('has a field whose name holds half of a surrogate pair')
+    return [key, within(key, (inner) => copyJson(inner, depth + 1), held)] as const
+  })
+  return Object.freeze(Object.fromEntries(entries))
 }
 
 /** A whole number from `min` to `max`. */

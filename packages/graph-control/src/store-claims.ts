@@ -4,6 +4,7 @@ import {
   committed,
   type Decision,
   requireGraph,
+  requireNoDraft,
   requireOpen,
   requireRevision,
   unchanged,
@@ -29,6 +30,7 @@ export function decideClaim(
   const existing = existingClaim(state, request)
   if (existing !== undefined) return unchanged({ claim: existing, created: false })
   requireOpen(state)
+  requireNoDraft(state)
   if (expectedRevision !== undefined) requireRevision(state, expectedRevision)
   const work = requireClaimable(state, request.workId)
   requireOperator(state, work, request)
@@ -49,6 +51,7 @@ function existingClaim(state: FoldedGraph, request: ClaimRequest): Claim | undef
     'intentId',
     'workId',
     'intentFingerprint',
+    'readinessContextFingerprint',
     'targetOperatorId',
     'targetSessionId',
   ] as const
@@ -56,7 +59,7 @@ function existingClaim(state: FoldedGraph, request: ClaimRequest): Claim | undef
   if (differs === undefined) return existing
   throw conflict(
     `intent ${request.intentId} is already claimed as ${existing.claimId} with another ${differs}: ` +
-      `${existing[differs]}, not ${request[differs]}`,
+      `${existing[differs] ?? 'none'}, not ${request[differs] ?? 'none'}`,
   )
 }
 
@@ -103,11 +106,19 @@ function requireOperator(state: FoldedGraph, work: Work, request: ClaimRequest):
 
 function requireFreshIds(state: FoldedGraph, request: ClaimRequest): void {
   const { workId, targetTurnId, targetRunId } = request
-  if ((state.index.turns.get(targetTurnId) ?? workId) !== workId) {
-    throw conflict(`turn ${targetTurnId} is given to another work`)
-  }
-  if ((state.index.runs.get(targetRunId) ?? workId) !== workId) {
-    throw conflict(`run ${targetRunId} is given to another work`)
+  const turnOwner = state.index.turns.get(targetTurnId)
+  const runOwner = state.index.runs.get(targetRunId)
+  if ((turnOwner ?? workId) !== workId) throw conflict(`turn ${targetTurnId} is given to another work`)
+  if ((runOwner ?? workId) !== workId) throw conflict(`run ${targetRunId} is given to another work`)
+  // Only a work that is done once more can meet its own ids again: those its operator came with.
+  if (turnOwner === undefined && runOwner === undefined) return
+  if ((state.works.get(workId)?.retries ?? 0) === 0) return
+  for (const claim of state.claims.values()) {
+    if (claim.targetTurnId !== targetTurnId && claim.targetRunId !== targetRunId) continue
+    throw conflict(
+      `claim ${claim.claimId} already had turn ${claim.targetTurnId} and run ${claim.targetRunId}; ` +
+        `work ${workId} is done once more and needs a turn and a run of its own`,
+    )
   }
 }
 
@@ -157,23 +168,28 @@ export function decideCancel(
   )
 }
 
-export function decideRetry(
+/** executing → claimed: whether the lost attempt is followed by another is for the next begin. */
+export function decideRearm(
   state: FoldedGraph,
-  request: { readonly claimId: string; readonly lostAttempt: number; readonly reason: string },
+  request: { readonly intentId: string },
   at: number,
-): Decision<Claim> {
-  const claim = claimOf(state, request.claimId)
-  const { claimId, lostAttempt, reason } = request
-  if (claim.admissionStatus !== 'executing') {
-    throw new GraphControlError(
-      'attempt-conflict',
-      `claim ${claimId} is ${claim.admissionStatus}; there is no attempt of it to repeat`,
-    )
-  }
-  const work = committed(state.works, claim.workId)
-  if (isTerminal(work.status)) {
-    throw new GraphControlError('work-conflict', `work ${work.workId} is ${work.status}; it is not run again`)
-  }
+): Decision<AdmissionTransition> {
+  const { claimId, admissionStatus, workId } = claimOfIntent(state, request.intentId)
+  const isOver = isTerminal(committed(state.works, workId).status)
+  if (admissionStatus !== 'executing' || isOver) return unchanged(transition(admissionStatus))
+  return commit(graphEntry('rearm', { at, claimId }), () => transition('executing', 'claimed'))
+}
+
+interface RetryRequest {
+  readonly claimId: string
+  readonly lostAttempt: number
+  readonly reason: string
+  readonly notBefore?: number
+}
+
+export function decideRetry(state: FoldedGraph, request: RetryRequest, at: number): Decision<Claim> {
+  const { claimId, lostAttempt, reason, notBefore } = request
+  const claim = requireExecuting(state, claimId)
   // The same loss reported twice begins one attempt.
   if (claim.attempt === lostAttempt + 1) return unchanged(claim)
   if (claim.attempt !== lostAttempt) {
@@ -182,7 +198,46 @@ export function decideRetry(
       `attempt ${lostAttempt} of claim ${claimId} cannot be lost: the live one is ${claim.attempt}`,
     )
   }
-  return commit(graphEntry('retry', { at, claimId, attempt: claim.attempt + 1, reason }), (after) =>
+  const later = notBefore === undefined ? {} : { notBefore }
+  return commit(graphEntry('retry', { at, claimId, attempt: claim.attempt + 1, reason, ...later }), (after) =>
     committed(after.claims, claimId),
   )
+}
+
+interface HoldRequest {
+  readonly claimId: string
+  readonly attempt: number
+  readonly kind: 'person' | 'model'
+  readonly reason: string
+}
+
+export function decideHold(state: FoldedGraph, request: HoldRequest, at: number): Decision<Claim> {
+  const { claimId, attempt, kind, reason } = request
+  const claim = requireExecuting(state, claimId)
+  if (claim.attempt !== attempt) {
+    throw new GraphControlError(
+      'attempt-conflict',
+      `attempt ${attempt} of claim ${claimId} cannot be held: the live one is ${claim.attempt}`,
+    )
+  }
+  if (claim.hold !== undefined) return unchanged(claim)
+  return commit(graphEntry('hold', { at, claimId, attempt, kind, reason }), (after) =>
+    committed(after.claims, claimId),
+  )
+}
+
+/** @throws GraphControlError `attempt-conflict`, `work-conflict`. */
+function requireExecuting(state: FoldedGraph, claimId: string): Claim {
+  const claim = claimOf(state, claimId)
+  if (claim.admissionStatus !== 'executing') {
+    throw new GraphControlError(
+      'attempt-conflict',
+      `claim ${claimId} is ${claim.admissionStatus}; there is no attempt of it to repeat or to hold`,
+    )
+  }
+  const work = committed(state.works, claim.workId)
+  if (isTerminal(work.status)) {
+    throw new GraphControlError('work-conflict', `work ${work.workId} is ${work.status}; it is not run again`)
+  }
+  return claim
 }

@@ -1,9 +1,10 @@
-/** Giving a work its operator. */
+/** Giving a work its operator, and an operator its worktree. */
 import {
   commit,
   committed,
   type Decision,
   requireGraph,
+  requireNoDraft,
   requireOpen,
   requireRevision,
   unchanged,
@@ -11,7 +12,7 @@ import {
 import { graphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import type { FoldedGraph } from './graph-state.ts'
-import type { Operator, ProvisionRequest } from './types.ts'
+import type { BindingRequest, Operator, OperatorBinding, ProvisionRequest } from './types.ts'
 import { isTerminal } from './work-states.ts'
 
 interface Provisioned {
@@ -32,6 +33,7 @@ export function decideProvision(
   const existing = existingProvision(state, request)
   if (existing !== undefined) return unchanged({ provision: existing, created: false })
   requireOpen(state)
+  requireNoDraft(state)
   requireRevision(state, request.expectedScheduleRevision)
   requireWorkWithoutOperator(state, request.workId)
   requireFreshIds(state, request)
@@ -77,4 +79,30 @@ function requireFreshIds(state: FoldedGraph, request: ProvisionRequest): void {
   if (owner !== undefined) throw conflict(`session ${targetSessionId} belongs to operator ${owner}`)
   if (state.index.turns.has(initialTurnId)) throw conflict(`turn ${initialTurnId} is already given out`)
   if (state.index.runs.has(initialRunId)) throw conflict(`run ${initialRunId} is already given out`)
+}
+
+/** The same lease is adopted, with the time it was first bound; another one is refused. */
+export function decideBinding(
+  state: FoldedGraph,
+  request: BindingRequest,
+  at: number,
+): Decision<{ binding: OperatorBinding; created: boolean }> {
+  requireGraph(state)
+  const { provisionId, leaseKey, path, branch } = request
+  const existing = state.bindings.get(provisionId)
+  if (existing !== undefined) {
+    const isSame = existing.leaseKey === leaseKey && existing.path === path && existing.branch === branch
+    if (isSame) return unchanged({ binding: existing, created: false })
+    throw new GraphControlError(
+      'binding-conflict',
+      `provision ${provisionId} is bound to worktree ${existing.path} (lease ${existing.leaseKey}), not ${path} (lease ${leaseKey})`,
+    )
+  }
+  if (!state.index.provisions.has(provisionId)) {
+    throw new GraphControlError('provision-not-found', `no provision ${provisionId} in this graph`)
+  }
+  return commit(graphEntry('bind', { at, binding: request }), (after) => ({
+    binding: committed(after.bindings, provisionId),
+    created: true,
+  }))
 }

@@ -7,8 +7,9 @@ import { fold } from './fold.ts'
 import { worksOfTarget } from './fold-schedule.ts'
 import { type FoldedGraph, sourceKey } from './graph-state.ts'
 import { named } from './request-shapes.ts'
-import { LIMITS, type ScheduleUpdate, type ScheduleUpdateRequest, type WorkRequest } from './types.ts'
-import { isTerminal } from './work-states.ts'
+import { requireRetries } from './retry-rules.ts'
+import type { ScheduleUpdate, ScheduleUpdateRequest } from './types.ts'
+import { requireWorks } from './work-rules.ts'
 
 interface Committed {
   readonly update: ScheduleUpdate
@@ -26,11 +27,10 @@ export function decideUpdate(
   if (existing !== undefined) return unchanged({ update: sameUpdate(existing, request), created: false })
   requireFreshSource(state, request)
   requireOpen(state)
-  requireSelectedBound(request)
-  for (const work of request.addWork) requireFreshWork(state, work)
-  requireInputs(state, request)
+  requireDraftStep(state, request)
+  requireWorks(state, request.addWork)
   requireStopTargets(state, request)
-  for (const work of request.addWork) requireReplaced(state, work)
+  requireRetries(state, request, at)
   requireFinishable(state, request, at)
 
   const opened =
@@ -45,8 +45,8 @@ export function decideUpdate(
 
 /** A retry may come from another tool call; what it asks for must be the same. */
 function sameUpdate(existing: ScheduleUpdate, request: ScheduleUpdateRequest): ScheduleUpdate {
-  const payload = ({ addWork, stop, finish }: ScheduleUpdateRequest) =>
-    canonicalJson({ addWork, stop, finish })
+  const payload = ({ addWork, stop, retry, finish, draft }: ScheduleUpdateRequest) =>
+    canonicalJson({ addWork, stop, retry, finish, draft })
   if (existing.updateFingerprint === request.updateFingerprint && payload(existing) === payload(request)) {
     return existing
   }
@@ -65,54 +65,20 @@ function requireFreshSource(state: FoldedGraph, request: ScheduleUpdateRequest):
   )
 }
 
-function requireSelectedBound(request: ScheduleUpdateRequest): void {
-  const selected = request.addWork.reduce((sum, work) => sum + (work.selectedResultInputs?.length ?? 0), 0)
-  if (selected <= LIMITS.selectedResults) return
-  throw new GraphControlError(
-    'invalid',
-    `the update selects ${selected} results of earlier epochs; at most ${LIMITS.selectedResults} are allowed`,
-  )
-}
-
-function requireFreshWork(state: FoldedGraph, { workId, target }: WorkRequest): void {
-  if (state.works.has(workId)) throw new GraphControlError('work-conflict', `work id ${workId} is taken`)
-  // A stop and an input name their target by id alone, so an id must never mean two things.
-  if (workId === state.graphId || state.operators.has(workId) || workId.startsWith('graph_record_')) {
-    throw new GraphControlError('work-conflict', `work id ${workId} already names something else`)
-  }
-  if (target.kind === 'operator' && !state.operators.has(target.id)) {
+function requireDraftStep(state: FoldedGraph, { draft }: ScheduleUpdateRequest): void {
+  if (draft === undefined) return
+  if (draft === 'commit' && state.phase !== 'draft') {
     throw new GraphControlError(
-      'provision-not-found',
-      `work ${workId} is for operator ${target.id}, which this graph does not have`,
+      'draft-conflict',
+      `graph ${state.graphId} is no draft: its works run already, there is nothing to commit`,
     )
   }
-}
-
-function requireInputs(state: FoldedGraph, request: ScheduleUpdateRequest): void {
-  const added = new Map(request.addWork.map((work) => [work.workId, work]))
-  for (const { workId, inputIds } of request.addWork) {
-    const missing = inputIds.filter((id) => !added.has(id) && !state.works.has(id) && !state.records.has(id))
-    if (missing.length > 0) {
-      throw new GraphControlError(
-        'work-conflict',
-        `work ${workId} takes ${named(missing)} as input, which is neither a work nor a record of this graph`,
-      )
-    }
+  if (draft === 'open' && state.phase !== 'draft' && state.revision > 0) {
+    throw new GraphControlError(
+      'draft-conflict',
+      `graph ${state.graphId} runs already and cannot become a draft; open drafts with the first update`,
+    )
   }
-  const circle = findCircle(added)
-  if (circle !== undefined) {
-    throw new GraphControlError('work-conflict', `works wait for each other in a circle: ${named(circle)}`)
-  }
-}
-
-/** The works of an update that can never start because they wait for one another. */
-function findCircle(added: ReadonlyMap<string, WorkRequest>): readonly string[] | undefined {
-  const left = new Map(added)
-  for (let before = -1; before !== left.size;) {
-    before = left.size
-    for (const [workId, work] of left) if (!work.inputIds.some((id) => left.has(id))) left.delete(workId)
-  }
-  return left.size === 0 ? undefined : [...left.keys()]
 }
 
 function requireStopTargets(state: FoldedGraph, request: ScheduleUpdateRequest): void {
@@ -125,28 +91,13 @@ function requireStopTargets(state: FoldedGraph, request: ScheduleUpdateRequest):
   }
 }
 
-function requireReplaced(state: FoldedGraph, { workId, replaces, inputIds }: WorkRequest): void {
-  if (replaces === undefined) return
-  if (replaces === workId) throw new GraphControlError('work-conflict', `work ${workId} replaces itself`)
-  const replaced = state.works.get(replaces)
-  if (replaced === undefined) {
-    throw new GraphControlError(
-      'work-conflict',
-      `work ${workId} replaces ${replaces}, which no earlier update added`,
-    )
-  }
-  if (!isTerminal(replaced.status) && inputIds.includes(replaces)) {
-    throw new GraphControlError(
-      'work-conflict',
-      `work ${workId} waits for the result of ${replaces}, which it replaces`,
-    )
-  }
-}
-
 function requireFinishable(state: FoldedGraph, request: ScheduleUpdateRequest, at: number): void {
   if (request.finish === undefined) return
-  if (request.addWork.length > 0) {
-    throw new GraphControlError('invalid', 'an update that finishes the graph cannot add work to it')
+  if (request.addWork.length > 0 || (request.retry ?? []).length > 0) {
+    throw new GraphControlError(
+      'invalid',
+      'an update that finishes the graph cannot add work to it or retry any',
+    )
   }
   const pending = pendingAfterStops(state, request, at)
   if (pending.length > 0) {

@@ -1,6 +1,6 @@
 /** Ending an activation: fenced by its attempt, and its record committed in the same entry. */
 import { commit, committed, type Decision, unchanged } from './decision.ts'
-import { graphEntry, type StoredRecord } from './entries.ts'
+import { graphEntry, type StoredArtifact, type StoredRecord } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import type { FoldedGraph } from './graph-state.ts'
 import { graphRecordId, runIdOf } from './ids.ts'
@@ -29,8 +29,9 @@ export async function decideSettle(
   }
   requireLiveAttempt(claim, request)
   const { at, results } = context
-  const { claimId, attempt, outcome } = request
+  const { claimId, attempt, outcome, usage } = request
   const record = await storeRecord(state, claim, request, results)
+  const artifacts = await storeArtifacts(state, claim, request, results)
   const entry = graphEntry('settle', {
     at,
     claimId,
@@ -38,6 +39,8 @@ export async function decideSettle(
     outcome,
     ...(outcome === 'completed' ? {} : { reason: request.reason ?? 'no reason given' }),
     ...(record === undefined ? {} : { record }),
+    ...(artifacts.length === 0 ? {} : { artifacts }),
+    ...(usage === undefined ? {} : { usage }),
   })
   return commit(entry, (after) => settledOf(after, committed(after.claims, claimId), true))
 }
@@ -55,6 +58,8 @@ function requireLiveAttempt(claim: Claim, { attempt, outcome }: SettleRequest): 
     throw refused(`the claim is ${admissionStatus}`)
   }
   if (attempt !== claim.attempt) throw refused(`the live attempt is ${claim.attempt}`)
+  if (admissionStatus === 'claimed' && attempt > 0)
+    throw refused('it was given up, and the next has not begun')
   if (attempt === 0 && outcome === 'completed') throw refused('it has not begun, so it cannot have completed')
 }
 
@@ -76,4 +81,22 @@ async function storeRecord(
   })
   const stored = await results.write(state.graphId, recordId, conclusion)
   return { recordId, kind, ...stored }
+}
+
+/** One after the other: each is a stream of its own, and a retry finds those that are there. */
+async function storeArtifacts(
+  state: FoldedGraph,
+  claim: Claim,
+  request: SettleRequest,
+  results: ResultTexts,
+): Promise<readonly StoredArtifact[]> {
+  const kind = 'artifact'
+  const { targetOperatorId: operatorId } = claim
+  const activationId = runIdOf(claim, request.attempt)
+  const stored: StoredArtifact[] = []
+  for (const { name, text } of request.artifacts ?? []) {
+    const recordId = graphRecordId({ graphId: state.graphId, operatorId, activationId, kind, name })
+    stored.push({ recordId, kind, name, ...(await results.write(state.graphId, recordId, text)) })
+  }
+  return stored
 }

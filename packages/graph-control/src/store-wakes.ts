@@ -3,7 +3,8 @@ import { commit, committed, type Decision, requireGraph, requireOpen, unchanged 
 import { graphEntry, type GraphEntryData } from './entries.ts'
 import { GraphControlError, type GraphControlErrorCode } from './errors.ts'
 import type { FoldedGraph } from './graph-state.ts'
-import type { Wake, Wait } from './types.ts'
+import { isOpenWake } from './fold-wakes.ts'
+import type { Wake, WakeAttempt, Wait, WakeStatus } from './types.ts'
 
 function conflict(message: string): GraphControlError {
   return new GraphControlError('wake-conflict', message)
@@ -38,19 +39,29 @@ export function decideSeen(state: FoldedGraph, changeSeq: number, at: number): D
 
 type WakeRequest = Omit<GraphEntryData<'wake'>, 'v' | 'at'>
 
+/** Scheduled and recurring wakes of one graph that are to come. */
+const MAX_SCHEDULED = 64
+
 export function decideWake(
   state: FoldedGraph,
   request: WakeRequest,
   at: number,
 ): Decision<{ wake: Wake; created: boolean }> {
   requireGraph(state)
-  const { wakeId, snapshotVersion, rootSessionId } = request
+  const { wakeId, snapshotVersion, rootSessionId, dueAt, recurMs } = request
   const existing = state.wakes.get(wakeId)
   if (existing !== undefined) {
-    if (existing.snapshotVersion === snapshotVersion && existing.rootSessionId === rootSessionId) {
-      return unchanged({ wake: existing, created: false })
+    const asked = {
+      snapshotVersion: reportedVersion(existing, snapshotVersion),
+      rootSessionId,
+      dueAt,
+      recurMs,
     }
-    throw conflict(`wake ${wakeId} is already there for another root or snapshot`)
+    const differs = (['snapshotVersion', 'rootSessionId', 'dueAt', 'recurMs'] as const).find(
+      (key) => existing[key] !== asked[key],
+    )
+    if (differs === undefined) return unchanged({ wake: existing, created: false })
+    throw conflict(`wake ${wakeId} is already there with another ${differs}`)
   }
   requireOpen(state)
   if (rootSessionId !== (state.rootSessionId ?? rootSessionId)) {
@@ -61,13 +72,30 @@ export function decideWake(
   if (snapshotVersion > state.changeSeq) {
     throw conflict(`change ${snapshotVersion} has not happened: the graph is at ${state.changeSeq}`)
   }
-  if (state.live.openWakeId !== undefined) {
-    throw conflict(`wake ${state.live.openWakeId} is still open; it will report what changed since`)
+  if (dueAt === undefined) requireNoOpenWake(state)
+  else if (state.live.scheduledWakes.size >= MAX_SCHEDULED) {
+    throw conflict(
+      `graph ${state.graphId} has ${MAX_SCHEDULED} scheduled wakes already; let some of them pass`,
+    )
   }
-  return commit(graphEntry('wake', { at, wakeId, snapshotVersion, rootSessionId }), (after) => ({
+  const schedule = {
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(recurMs === undefined ? {} : { recurMs }),
+  }
+  return commit(graphEntry('wake', { at, wakeId, snapshotVersion, rootSessionId, ...schedule }), (after) => ({
     wake: committed(after.wakes, wakeId),
     created: true,
   }))
+}
+
+/** A scheduled wake that was begun reports more than it was asked to; its request is the same. */
+function reportedVersion(existing: Wake, asked: number): number {
+  return existing.dueAt !== undefined && asked <= existing.snapshotVersion ? existing.snapshotVersion : asked
+}
+
+function requireNoOpenWake(state: FoldedGraph): void {
+  if (state.live.openWakeId === undefined) return
+  throw conflict(`wake ${state.live.openWakeId} is still open; it will report what changed since`)
 }
 
 function wakeOf(state: FoldedGraph, wakeId: string): Wake {
@@ -80,6 +108,7 @@ function wakeOf(state: FoldedGraph, wakeId: string): Wake {
 interface AttemptRequest {
   readonly wakeId: string
   readonly attemptId: string
+  readonly turnId?: string
   readonly maxAttempts?: number
 }
 
@@ -88,32 +117,37 @@ export function decideWakeAttempt(
   state: FoldedGraph,
   request: AttemptRequest,
   at: number,
-): Decision<{ wake: Wake; acquired: boolean }> {
-  const { wakeId, attemptId, maxAttempts } = request
+): Decision<{ wake: Wake; attempt?: WakeAttempt; acquired: boolean }> {
+  const { wakeId, attemptId, turnId, maxAttempts } = request
   const wake = wakeOf(state, wakeId)
-  if (wake.status !== 'pending' && wake.status !== 'retryable_failed') {
-    return unchanged({ wake, acquired: false })
-  }
+  const isIdle = wake.status === 'pending' || wake.status === 'retryable_failed'
+  const isScheduled = state.live.scheduledWakes.has(wakeId)
+  const mustWait = isScheduled && (at < (wake.dueAt ?? 0) || state.live.openWakeId !== undefined)
+  if (!isIdle || mustWait) return unchanged({ wake, acquired: false })
   if (state.index.wakeAttempts.has(attemptId)) {
     throw conflict(`wake attempt ${attemptId} was made before; count attempts on from ${wake.attempts}`)
   }
   const acquired = maxAttempts === undefined || wake.attempts < maxAttempts
   const entry = acquired
-    ? graphEntry('wake-attempt', { at, wakeId, attemptId })
+    ? graphEntry('wake-attempt', { at, wakeId, attemptId, ...(turnId === undefined ? {} : { turnId }) })
     : graphEntry('wake-settled', {
         at,
         wakeId,
         status: 'exhausted',
         failureReason: wake.failureReason ?? `not delivered in ${wake.attempts} attempts`,
       })
-  return commit(entry, (after) => ({ wake: committed(after.wakes, wakeId), acquired }))
+  return commit(entry, (after) => {
+    const attempt = after.index.wakeAttempts.get(attemptId)
+    return { wake: committed(after.wakes, wakeId), ...(attempt === undefined ? {} : { attempt }), acquired }
+  })
 }
 
 interface SettlementRequest {
   readonly wakeId: string
   readonly attemptId: string
-  readonly status: 'delivered' | 'superseded' | 'retryable_failed' | 'exhausted'
+  readonly status: Exclude<WakeStatus, 'pending' | 'running'>
   readonly failureReason?: string
+  readonly retryAt?: number
 }
 
 /** Only the current attempt completes a wake; a stale one is refused, whatever it brings. */
@@ -122,14 +156,15 @@ export function decideWakeSettlement(
   request: SettlementRequest,
   at: number,
 ): Decision<Wake> {
-  const { wakeId, attemptId, status, failureReason } = request
+  const { wakeId, attemptId, status, failureReason, retryAt } = request
   const wake = wakeOf(state, wakeId)
   const attempt = state.index.wakeAttempts.get(attemptId)
   if (attempt?.wakeId !== wakeId) {
     throw new GraphControlError('wake-attempt-not-found', `wake ${wakeId} has no attempt ${attemptId}`)
   }
   if (attempt.status === status) return unchanged(wake)
-  if (attempt.status !== 'running' || wake.currentAttemptId !== attemptId) {
+  const isLive = attempt.status === 'running' || attempt.status === 'waiting_permission'
+  if (!isLive || wake.currentAttemptId !== attemptId) {
     const code: GraphControlErrorCode =
       wake.status === 'delivered' ? 'wake-already-delivered' : 'wake-conflict'
     throw new GraphControlError(
@@ -143,6 +178,58 @@ export function decideWakeSettlement(
     attemptId,
     status,
     ...(failureReason === undefined ? {} : { failureReason }),
+    ...(retryAt === undefined ? {} : { retryAt }),
   })
   return commit(entry, (after) => committed(after.wakes, wakeId))
+}
+
+/** Only a wake that failed is given up; one under way ends by its own attempt. */
+export function decideExhaustion(
+  state: FoldedGraph,
+  { wakeId, reason }: { readonly wakeId: string; readonly reason: string },
+  at: number,
+): Decision<Wake> {
+  const wake = wakeOf(state, wakeId)
+  if (wake.status === 'exhausted') return unchanged(wake)
+  if (wake.status !== 'retryable_failed') {
+    throw conflict(`wake ${wakeId} is ${wake.status}; only one whose delivery failed can be given up`)
+  }
+  const entry = graphEntry('wake-settled', { at, wakeId, status: 'exhausted', failureReason: reason })
+  return commit(entry, (after) => committed(after.wakes, wakeId))
+}
+
+/** @returns how many wakes it ended. */
+export function decideSupersession(
+  state: FoldedGraph,
+  { reason }: { readonly reason: string },
+  at: number,
+): Decision<number> {
+  requireGraph(state)
+  const count = state.live.scheduledWakes.size + (state.live.openWakeId === undefined ? 0 : 1)
+  if (count === 0) return unchanged(0)
+  return commit(graphEntry('wakes-superseded', { at, reason }), () => count)
+}
+
+/** A delivery that was under way when its process died failed; it is tried again. */
+export function decideWakeRecovery(state: FoldedGraph, at: number): Decision<number> {
+  const wake = state.live.openWakeId === undefined ? undefined : state.wakes.get(state.live.openWakeId)
+  if (wake?.status !== 'running' || wake.currentAttemptId === undefined) return unchanged(0)
+  const { wakeId, currentAttemptId: attemptId } = wake
+  const entry = graphEntry('wake-settled', {
+    at,
+    wakeId,
+    attemptId,
+    status: 'retryable_failed',
+    failureReason: 'host_restart',
+  })
+  return commit(entry, () => 1)
+}
+
+/** Wakes that are not over, scheduled ones included, oldest first. */
+export function unsettledWakes(state: FoldedGraph): readonly Wake[] {
+  const ids = [
+    ...(state.live.openWakeId === undefined ? [] : [state.live.openWakeId]),
+    ...state.live.scheduledWakes.keys(),
+  ]
+  return ids.flatMap((id) => state.wakes.get(id) ?? []).filter((wake) => isOpenWake(wake.status))
 }

@@ -1,43 +1,28 @@
 /**
- * The durable store of agent graphs.
+ * The store: graphs on a durable log, behind the port.
  *
- * Each operation checks its request, then decides and appends in its graph's ledger, then answers
- * from the state that led to. Owns: the ledgers, listeners, life. Does not own: the log, which
- * others use too and which is closed by whoever opened it.
+ * Owns: opening and closing, leases, what is read over a graph as a whole. Does not own: what an
+ * operation decides (store-*), how it is committed (graph-ledger). Operations on the registry,
+ * updates, activations and wakes are those of the classes it extends.
  */
-import type { DurableLog } from 'dsh-durable-log'
-import { commit, type Decide, unchanged } from './decision.ts'
-import { graphEntry, GRAPH_PREFIX } from './entries.ts'
+import { type DurableLog, kvUnitLog, type KvUnit } from 'dsh-durable-log'
+import { changedWorks } from './changes.ts'
+import { commit, requireGraph, unchanged } from './decision.ts'
+import { GRAPH_PREFIX } from './entries.ts'
 import { EpochRegistry } from './epochs.ts'
 import { GraphControlError } from './errors.ts'
 import { GraphLedgers } from './graph-ledgers.ts'
-import type { FoldedGraph } from './graph-state.ts'
+import { GraphList } from './graph-list.ts'
+import { checkedLease, fenceEntry, isTaken } from './lease-fence.ts'
+import type { GraphControl, GraphLease, GraphSnapshot, LeasedGraphControl } from './port.ts'
+import { RegistryOperations } from './registry-operations.ts'
 import * as shapes from './request-shapes.ts'
 import { requireShape } from './request-shapes.ts'
 import { ResultTexts } from './results.ts'
-import { decideBegin, decideCancel, decideClaim, decideRetry } from './store-claims.ts'
-import { decideProvision } from './store-provisions.ts'
-import { decideUpdate } from './store-schedule.ts'
-import { decideSettle } from './store-settle.ts'
-import { decideSeen, decideWait, decideWake, decideWakeAttempt, decideWakeSettlement } from './store-wakes.ts'
-import type { GraphControl } from './port.ts'
-import type {
-  AdmissionTransition,
-  Claim,
-  ClaimRequest,
-  GraphEpoch,
-  GraphRecord,
-  GraphState,
-  Operator,
-  ProvisionRequest,
-  ResultPage,
-  ScheduleUpdate,
-  ScheduleUpdateRequest,
-  SettleRequest,
-  Wait,
-  Wake,
-  Work,
-} from './types.ts'
+import { compactGraphs, purgeRoot } from './retention.ts'
+import type { StoreParts } from './store-base.ts'
+import { readTimeline } from './timeline.ts'
+import type { GraphState, ResultPage, TimelinePage, TimelineRequest, Work } from './types.ts'
 
 export interface GraphControlStoreOptions {
   /** Epoch milliseconds; default `Date.now`. */
@@ -46,160 +31,66 @@ export interface GraphControlStoreOptions {
   readonly report?: (error: unknown) => void
 }
 
-type Request<K extends keyof GraphControl> = GraphControl[K] extends (request: infer R) => unknown ? R : never
-
-export class GraphControlStore implements GraphControl {
-  private readonly now: () => number
-  private readonly report: (error: unknown) => void
-  private readonly epochs: EpochRegistry
-  private readonly results: ResultTexts
-  private readonly ledgers: GraphLedgers
-  private readonly listeners = new Set<(state: GraphState) => void>()
-  private isClosed = false
-
-  private constructor(log: DurableLog, options: GraphControlStoreOptions) {
-    this.now = options.now ?? Date.now
-    this.report = options.report ?? (() => undefined)
-    this.ledgers = new GraphLedgers(log, { announce: (state) => this.announce(state), report: this.report })
-    this.epochs = new EpochRegistry(log)
-    this.results = new ResultTexts(log)
-  }
-
+export class GraphControlStore extends RegistryOperations implements GraphControl, LeasedGraphControl {
   /**
-   * Opens a store on a log; graphs load when they are first asked for.
+   * Opens a store on a log, which stays the caller's, or on a storage unit of DSH that was opened with
+   * `KV_UNIT_DESCRIPTOR`; the store then has the unit for itself until it is closed. Graphs load when
+   * they are first asked for.
    *
-   * @throws DurableLogError when the log does not answer.
+   * @throws DurableLogError when the medium does not answer.
    */
-  static async open(log: DurableLog, options: GraphControlStoreOptions = {}): Promise<GraphControlStore> {
-    await log.list({ prefix: GRAPH_PREFIX, limit: 1 })
-    return new GraphControlStore(log, options)
-  }
-
-  async listEpochs(rootSessionId: string): Promise<readonly GraphEpoch[]> {
-    this.requireOpenStore()
-    return this.epochs.list(this.id('listEpochs', rootSessionId))
-  }
-
-  async currentEpoch(rootSessionId: string): Promise<GraphEpoch | undefined> {
-    return (await this.listEpochs(rootSessionId)).at(-1)
-  }
-
-  async advanceEpoch(request: Request<'advanceEpoch'>): Promise<{ epoch: GraphEpoch; created: boolean }> {
-    this.requireOpenStore()
-    const checked = requireShape('advanceEpoch', shapes.advance, request)
-    const at = this.now()
-    const advanced = await this.epochs.advance({ ...checked, at }, async (graphId) => {
-      return (await this.ledgers.read(graphId)).closed
-    })
-    // Two streams, so a crash may come between: whoever finds the epoch opens its graph.
-    const { graphId, rootSessionId } = advanced.epoch
-    await this.ledgers
-      .of(graphId)
-      .commit((state) =>
-        state.rootSessionId === undefined
-          ? commit(graphEntry('graph/opened', { at, graphId, rootSessionId }), () => undefined)
-          : unchanged(undefined),
-      )
-    return advanced
-  }
-
-  async listOpenGraphs(): Promise<readonly { graphId: string; rootSessionId: string | undefined }[]> {
-    this.requireOpenStore()
-    return this.ledgers.listOpen()
+  static async open(
+    unitOrLog: DurableLog | KvUnit,
+    options: GraphControlStoreOptions = {},
+  ): Promise<GraphControlStore> {
+    if (typeof unitOrLog !== 'object' || unitOrLog === null) {
+      throw new GraphControlError('invalid', 'a store opens on a durable log or on a storage unit of DSH')
+    }
+    const isUnit = 'loadAll' in unitOrLog
+    const log = isUnit ? kvUnitLog(unitOrLog) : unitOrLog
+    const release = isUnit ? () => log.close() : () => Promise.resolve()
+    try {
+      await log.list({ prefix: GRAPH_PREFIX, limit: 1 })
+    } catch (error) {
+      await release()
+      throw error
+    }
+    const report = options.report ?? (() => undefined)
+    const listeners = new Set<(state: GraphState) => void>()
+    const announce = (state: GraphState): void => tell(listeners, state, report)
+    const parts: StoreParts = {
+      log,
+      now: () => timeOf(options.now ?? Date.now),
+      report,
+      listeners,
+      release,
+      ledgers: new GraphLedgers(log, { announce, report }),
+      epochs: new EpochRegistry(log),
+      registered: new GraphList(log),
+      results: new ResultTexts(log),
+      closed: false,
+      unwatch: () => undefined,
+    }
+    return new GraphControlStore(parts, undefined)
   }
 
   async readGraph(graphId: string): Promise<GraphState | undefined> {
-    const state = await this.read('readGraph', graphId)
+    const state = await this.readState('readGraph', graphId)
     return state.seq === 0 ? undefined : state
   }
 
-  async commitScheduleUpdate(
-    request: ScheduleUpdateRequest,
-  ): Promise<{ update: ScheduleUpdate; created: boolean }> {
-    this.requireOpenStore()
-    const checked = requireShape('commitScheduleUpdate', shapes.scheduleUpdate, request)
-    const at = this.now()
-    return this.ledgers
-      .of(checked.graphId)
-      .commit(async (state) =>
-        decideUpdate(state, checked, at, state.seq === 0 ? await this.rootOf(checked) : undefined),
-      )
+  async readTimeline(request: TimelineRequest): Promise<TimelinePage> {
+    const checked = requireShape('readTimeline', shapes.timeline, request)
+    const state = await this.readState('readTimeline', checked.graphId)
+    requireGraph(state)
+    return readTimeline(this.parts.log, checked, state.seq)
   }
 
-  async listScheduleUpdates(graphId: string): Promise<readonly ScheduleUpdate[]> {
-    return [...(await this.read('listScheduleUpdates', graphId)).index.updates.values()]
-  }
-
-  async readScheduleUpdate(graphId: string, updateId: string): Promise<ScheduleUpdate | undefined> {
-    return (await this.read('readScheduleUpdate', graphId)).index.updates.get(updateId)
-  }
-
-  async provisionOperator(request: ProvisionRequest): Promise<{ provision: Operator; created: boolean }> {
-    const checked = requireShape('provisionOperator', shapes.provision, request)
-    return this.commit(checked.graphId, (state, at) => decideProvision(state, checked, at))
-  }
-
-  async claimIntentAtScheduleRevision(
-    request: ClaimRequest,
-    expectedRevision: number,
-  ): Promise<{ claim: Claim; created: boolean }> {
-    const checked = requireShape('claimIntentAtScheduleRevision', shapes.claim, request)
-    const revision = requireShape('claimIntentAtScheduleRevision', shapes.position, expectedRevision)
-    return this.commit(checked.graphId, (state, at) => decideClaim(state, checked, at, revision))
-  }
-
-  async claimIntent(request: ClaimRequest): Promise<{ claim: Claim; created: boolean }> {
-    const checked = requireShape('claimIntent', shapes.claim, request)
-    return this.commit(checked.graphId, (state, at) => decideClaim(state, checked, at))
-  }
-
-  async readAgentGraphIntentClaim(graphId: string, intentId: string): Promise<Claim | undefined> {
-    const { index, claims } = await this.read('readAgentGraphIntentClaim', graphId)
-    const claimId = index.intents.get(intentId)
-    return claimId === undefined ? undefined : claims.get(claimId)
-  }
-
-  async listAgentGraphIntentClaims(graphId: string): Promise<readonly Claim[]> {
-    return [...(await this.read('listAgentGraphIntentClaims', graphId)).claims.values()]
-  }
-
-  async beginAgentGraphIntentExecutionAtScheduleRevision(
-    graphId: string,
-    intentId: string,
-    expectedRevision: number,
-  ): Promise<AdmissionTransition> {
-    const request = { graphId, intentId, expectedRevision }
-    const checked = requireShape('beginAgentGraphIntentExecution', shapes.begin, request)
-    return this.commit(checked.graphId, (state, at) => decideBegin(state, checked, at))
-  }
-
-  async retryActivation(
-    graphId: string,
-    claimId: string,
-    lostAttempt: number,
-    reason: string,
-  ): Promise<Claim> {
-    const request = { graphId, claimId, lostAttempt, reason }
-    const checked = requireShape('retryActivation', shapes.retry, request)
-    return this.commit(checked.graphId, (state, at) => decideRetry(state, checked, at))
-  }
-
-  async cancelAgentGraphIntentExecution(
-    graphId: string,
-    intentId: string,
-    reason: string,
-  ): Promise<AdmissionTransition> {
-    const request = { graphId, intentId, reason }
-    const checked = requireShape('cancelAgentGraphIntentExecution', shapes.cancellation, request)
-    return this.commit(checked.graphId, (state, at) => decideCancel(state, checked, at))
-  }
-
-  async settleActivation(
-    request: SettleRequest,
-  ): Promise<{ work: Work; record: GraphRecord | undefined; created: boolean }> {
-    const checked = requireShape('settleActivation', shapes.settle, request)
-    const { results } = this
-    return this.commit(checked.graphId, (state, at) => decideSettle(state, checked, { at, results }))
+  async readChanges(graphId: string, sinceSeq: number): Promise<readonly Work[] | undefined> {
+    const since = requireShape('readChanges', shapes.position, sinceSeq)
+    const state = await this.readState('readChanges', graphId)
+    requireGraph(state)
+    return changedWorks(state, since)
   }
 
   async readResult(
@@ -208,92 +99,105 @@ export class GraphControlStore implements GraphControl {
     page: { offset?: number; limit?: number } = {},
   ): Promise<ResultPage> {
     const checked = requireShape('readResult', shapes.page, page)
-    const { records } = await this.read('readResult', graphId)
-    if (!records.has(recordId)) {
-      throw new GraphControlError('record-not-found', `graph ${graphId} has no record ${String(recordId)}`)
+    const id = this.checkId('readResult', recordId)
+    const { records } = await this.readState('readResult', graphId)
+    if (!records.has(id)) {
+      throw new GraphControlError('record-not-found', `graph ${graphId} has no record ${id}`)
     }
-    return this.results.read(graphId, recordId, checked)
+    return this.parts.results.read(graphId, id, checked)
   }
 
-  async registerWait(request: Request<'registerWait'>): Promise<Wait> {
-    const { graphId, ...checked } = requireShape('registerWait', shapes.wait, request)
-    return this.commit(graphId, (state, at) => decideWait(state, checked, at))
+  async snapshot(graphId?: string): Promise<GraphSnapshot> {
+    this.requireOpenStore()
+    const { ledgers } = this.parts
+    const states = graphId === undefined ? [...ledgers.loaded()] : [await this.readState('snapshot', graphId)]
+    return {
+      scheduleUpdates: states.flatMap((state) => [...state.index.updates.values()]),
+      intentClaims: states.flatMap((state) => [...state.claims.values()]),
+      operatorProvisions: states.flatMap((state) => [...state.operators.values()]),
+      operatorBindings: states.flatMap((state) => [...state.bindings.values()]),
+      supervisorWakes: states.flatMap((state) => [...state.wakes.values()]),
+    }
   }
 
-  async acknowledgeChanges(graphId: string, changeSeq: number): Promise<void> {
-    const checked = requireShape('acknowledgeChanges', shapes.seen, { graphId, changeSeq })
-    return this.commit(checked.graphId, (state, at) => decideSeen(state, checked.changeSeq, at))
+  async purge(rootSessionId: string): Promise<number> {
+    this.requireOpenStore()
+    const root = this.checkId('purge', rootSessionId)
+    this.requireLeaseOf(root)
+    const purged = await purgeRoot(this.parts, root, await this.graphsOf(root))
+    this.parts.epochs.forget(root)
+    return purged
   }
 
-  async claimSupervisorWake(
-    request: Request<'claimSupervisorWake'>,
-  ): Promise<{ wake: Wake; created: boolean }> {
-    const checked = requireShape('claimSupervisorWake', shapes.wake, request)
-    return this.commit(checked.graphId, (state, at) => decideWake(state, checked, at))
+  async compact(rootSessionId: string): Promise<number> {
+    this.requireOpenStore()
+    const root = this.checkId('compact', rootSessionId)
+    this.requireLeaseOf(root)
+    return compactGraphs(this.parts, root, await this.graphsOf(root))
   }
 
-  async beginSupervisorWakeAttempt(
-    request: Request<'beginSupervisorWakeAttempt'>,
-  ): Promise<{ wake: Wake; acquired: boolean }> {
-    const checked = requireShape('beginSupervisorWakeAttempt', shapes.wakeAttempt, request)
-    return this.commit(checked.graphId, (state, at) => decideWakeAttempt(state, checked, at))
+  leased(lease: GraphLease): LeasedGraphControl {
+    this.requireOpenStore()
+    return new GraphControlStore(this.parts, checkedLease(lease))
   }
 
-  async completeSupervisorWakeAttempt(request: Request<'completeSupervisorWakeAttempt'>): Promise<Wake> {
-    const checked = requireShape('completeSupervisorWakeAttempt', shapes.wakeSettlement, request)
-    return this.commit(checked.graphId, (state, at) => decideWakeSettlement(state, checked, at))
+  async takeGraph(graphId: string): Promise<void> {
+    const id = this.checkId('takeGraph', graphId)
+    const { lease } = this
+    if (lease === undefined) throw new GraphControlError('invalid', 'takeGraph needs a store under a lease')
+    return this.commit(id, (state, at) => {
+      if (state.seq === 0 || isTaken(state, lease)) return unchanged(undefined)
+      return commit(fenceEntry(lease, at), () => undefined)
+    })
   }
 
   onCommitted(listener: (state: GraphState) => void): () => void {
+    if (typeof listener !== 'function') {
+      throw new GraphControlError('invalid', 'onCommitted refused: the listener must be a function')
+    }
     // Its own key, so that one function registered twice is two registrations.
     const registered = (state: GraphState): void => listener(state)
-    this.listeners.add(registered)
-    return () => void this.listeners.delete(registered)
-  }
-
-  /** Refuses new operations and resolves when the commits under way are done. The log stays open. */
-  async close(): Promise<void> {
-    this.isClosed = true
-    await this.ledgers.settled()
-    this.listeners.clear()
-  }
-
-  private commit<T>(
-    graphId: string,
-    decide: (state: FoldedGraph, at: number) => ReturnType<Decide<T>>,
-  ): Promise<T> {
-    this.requireOpenStore()
-    const at = this.now()
-    return this.ledgers.of(graphId).commit((state) => decide(state, at))
-  }
-
-  private async read(operation: string, graphId: string): Promise<FoldedGraph> {
-    this.requireOpenStore()
-    return this.ledgers.read(this.id(operation, graphId))
-  }
-
-  /** The root whose epoch names this graph, where the update's own session is that root. */
-  private async rootOf(request: ScheduleUpdateRequest): Promise<string | undefined> {
-    const { sessionId } = request.source
-    const epochs = await this.epochs.list(sessionId)
-    return epochs.some((epoch) => epoch.graphId === request.graphId) ? sessionId : undefined
-  }
-
-  private announce(state: GraphState): void {
-    for (const listener of this.listeners) {
-      try {
-        listener(state)
-      } catch (error) {
-        this.report(error)
-      }
+    const { listeners } = this.parts
+    // Watching the log costs something, so it lasts while somebody listens.
+    if (listeners.size === 0) this.parts.unwatch = this.parts.ledgers.watch()
+    listeners.add(registered)
+    return () => {
+      if (!listeners.delete(registered) || listeners.size > 0) return
+      this.parts.unwatch()
     }
   }
 
-  private id(operation: string, value: string): string {
-    return requireShape(operation, shapes.id, value)
+  /** Also closes every view of it under a lease. The log stays open. */
+  async close(): Promise<void> {
+    if (this.lease !== undefined) return
+    this.parts.closed = true
+    this.parts.unwatch()
+    await this.parts.ledgers.settled()
+    this.parts.listeners.clear()
+    await this.parts.release()
   }
+}
 
-  private requireOpenStore(): void {
-    if (this.isClosed) throw new GraphControlError('closed', 'the graph store is closed')
+/** A time that the fold could not read would make the graph unreadable. */
+function timeOf(now: () => number): number {
+  const time = Math.floor(now())
+  if (Number.isSafeInteger(time) && time >= 0) return time
+  throw new GraphControlError(
+    'invalid',
+    `the clock of the store says ${time}; it must tell epoch milliseconds`,
+  )
+}
+
+function tell(
+  listeners: ReadonlySet<(state: GraphState) => void>,
+  state: GraphState,
+  report: (error: unknown) => void,
+): void {
+  for (const listener of listeners) {
+    try {
+      listener(state)
+    } catch (error) {
+      report(error)
+    }
   }
 }

@@ -1,16 +1,18 @@
 /**
  * How a work moves, and what its end means for those that wait for it.
  *
- * A work waits for its inputs. An input is there once the work it names completed or left a record;
- * an input that ended without one fails whoever waits for it, and so on downstream: nothing waits
- * for what cannot come. All of it follows from the entry that is folded, at the cost of the works
- * that change.
+ * A work waits until its inputs have ended, is then judged by its condition, and is `ready` or
+ * `skipped`. All that follows from one entry is folded with it, at the cost of the works that change.
+ *
+ * Owns: the moves of one work and the walk downstream. Does not own: items (fold-items), retries
+ * (fold-retries).
  */
+import { itemsOf, joinEnding } from './fold-items.ts'
 import { type Draft, idsOf } from './graph-state.ts'
 import { TERMINAL_WORK_STATUSES, type Claim, type Work, type WorkStatus } from './types.ts'
 
 export interface Ending {
-  readonly status: 'completed' | 'failed' | 'cancelled' | 'stopped' | 'superseded'
+  readonly status: 'completed' | 'failed' | 'cancelled' | 'stopped' | 'superseded' | 'skipped'
   readonly reason?: string | undefined
   readonly at: number
 }
@@ -19,16 +21,15 @@ export function isTerminal(status: WorkStatus): boolean {
   return TERMINAL_WORK_STATUSES.has(status)
 }
 
-/** Whether the work gives those who wait for it what they wait for. */
-export function isSatisfied(work: Work): boolean {
-  return isTerminal(work.status) && (work.status === 'completed' || work.recordIds.length > 0)
-}
-
-/** The one place where a work's view is replaced; the ready queue follows from it. */
+/** The one place where a work's view is replaced; the ready queue and the changes follow from it. */
 export function putWork(draft: Draft, work: Work): void {
   const before = draft.works.get(work.workId)
   draft.works = draft.works.set(work.workId, Object.freeze(work))
-  const { live } = draft
+  const { live, index } = draft
+  const { workId } = work
+  const seq = draft.seq + 1
+  const newest = index.changes
+  if (newest?.workId !== workId || newest.seq !== seq) index.changes = { workId, seq, earlier: newest }
   if (work.status === before?.status) return
   if (work.status === 'ready') live.ready = live.ready.set(work.workId, true)
   else if (before?.status === 'ready') live.ready = live.ready.delete(work.workId)
@@ -46,18 +47,19 @@ export function putClaim(draft: Draft, claim: Claim): void {
   }
 }
 
-/** Adds a work that waits for these inputs; none makes it ready. */
-export function addWork(draft: Draft, work: Work, waitingFor: readonly string[]): void {
-  const { index, live, counts } = draft
+/** Adds a work that is not over; whether it is ready is judged when all works of its entry are there. */
+export function addWork(draft: Draft, work: Work): void {
+  const { counts, live } = draft
   counts.works += 1
   counts.pending += 1
   live.pending = live.pending.set(work.workId, true)
-  for (const input of waitingFor) {
-    const chain = { id: work.workId, earlier: index.dependents.get(input) }
-    index.dependents = index.dependents.set(input, chain)
-  }
   if (work.operatorId !== undefined) noteOperatorWork(draft, work.operatorId, work.workId)
-  putWork(draft, { ...work, waitingFor, status: waitingFor.length === 0 ? 'ready' : 'waiting' })
+  putWork(draft, work)
+}
+
+export function noteDependent(draft: Draft, inputId: string, workId: string): void {
+  const chain = { id: workId, earlier: draft.index.dependents.get(inputId) }
+  draft.index.dependents = draft.index.dependents.set(inputId, chain)
 }
 
 export function noteOperatorWork(draft: Draft, operatorId: string, workId: string): void {
@@ -65,21 +67,43 @@ export function noteOperatorWork(draft: Draft, operatorId: string, workId: strin
   draft.index.operatorWorks = draft.index.operatorWorks.set(operatorId, chain)
 }
 
+/** The work that an input stands for now; `undefined` for a record. */
+export function inputWork(graph: Pick<Draft, 'works'>, inputId: string): Work | undefined {
+  let work = graph.works.get(inputId)
+  while (work?.replacedBy !== undefined) work = graph.works.get(work.replacedBy)
+  return work
+}
+
 /** Ends a work, unless it is over already, and settles everything downstream that this decides. */
 export function endWork(draft: Draft, workId: string, ending: Ending): void {
-  const endings = [{ workId, ending }]
+  settleAll(draft, [{ workId, ending }], ending.at)
+}
+
+/** Judges works whose inputs may all have ended. */
+export function judgeWorks(draft: Draft, workIds: readonly string[], at: number): void {
+  const endings: PendingEnding[] = []
+  for (const workId of workIds) judge(draft, workId, at, endings)
+  settleAll(draft, endings, at)
+}
+
+interface PendingEnding {
+  readonly workId: string
+  readonly ending: Ending
+}
+
+function settleAll(draft: Draft, endings: PendingEnding[], at: number): void {
+  // Grows while it is walked: what an end decides is appended.
   for (const next of endings) {
     const work = draft.works.get(next.workId)
     if (work === undefined || isTerminal(work.status)) continue
     const ended = close(draft, work, next.ending)
+    for (const itemId of ended.itemWorkIds ?? []) endings.push({ workId: itemId, ending: next.ending })
     for (const dependent of idsOf(draft.index.dependents.get(ended.workId))) {
-      if (isSatisfied(ended)) supply(draft, dependent, ended.workId)
-      else {
-        const reason = `input ${ended.workId} ${ended.status}`
-        endings.push({ workId: dependent, ending: { status: 'failed', reason, at: ending.at } })
-      }
+      judge(draft, dependent, at, endings)
     }
-    draft.index.dependents = draft.index.dependents.delete(ended.workId)
+    if (ended.status === 'completed') {
+      draft.index.dependents = draft.index.dependents.delete(ended.workId)
+    }
   }
 }
 
@@ -88,6 +112,7 @@ function close(draft: Draft, work: Work, { status, reason, at }: Ending): Work {
   draft.counts.terminal += 1
   draft.changeSeq += 1
   draft.live.pending = draft.live.pending.delete(work.workId)
+  draft.index.ended = { workId: work.workId, changeSeq: draft.changeSeq, earlier: draft.index.ended }
   const ended: Work = {
     ...work,
     status,
@@ -105,16 +130,78 @@ function close(draft: Draft, work: Work, { status, reason, at }: Ending): Work {
 function withdrawClaim(draft: Draft, work: Work, reason: string | undefined): void {
   const claim = work.claimId === undefined ? undefined : draft.claims.get(work.claimId)
   if (claim?.admissionStatus !== 'claimed') return
+  const { hold: _, ...rest } = claim
   putClaim(draft, {
-    ...claim,
+    ...rest,
     admissionStatus: 'cancelled',
     ...(reason === undefined ? {} : { cancellationReason: reason }),
   })
 }
 
-function supply(draft: Draft, workId: string, inputId: string): void {
+/** Moves a work that waits, as far as what it waits for allows. */
+function judge(draft: Draft, workId: string, at: number, endings: PendingEnding[]): void {
   const work = draft.works.get(workId)
   if (work?.status !== 'waiting') return
-  const waitingFor = work.waitingFor.filter((id) => id !== inputId)
-  putWork(draft, { ...work, waitingFor, status: waitingFor.length === 0 ? 'ready' : 'waiting' })
+  if (work.itemWorkIds !== undefined) {
+    const waitingFor = work.waitingFor.filter((id) => !isTerminal(draft.works.get(id)?.status ?? 'failed'))
+    if (waitingFor.length === work.waitingFor.length && waitingFor.length > 0) return
+    if (waitingFor.length > 0) return putWork(draft, { ...work, waitingFor })
+    const { recordIds, ending } = joinEnding(draft, work, at)
+    putWork(draft, { ...work, waitingFor, recordIds })
+    endings.push({ workId, ending })
+    return
+  }
+  const inputs = work.inputIds.map((id) => ({ id, work: inputWork(draft, id) }))
+  const lost = inputs.find((input) => input.work !== undefined && isLost(input.work))
+  if (lost?.work !== undefined && (work.when ?? 'all') === 'all') {
+    endings.push({ workId, ending: skipped(`input ${lost.work.workId} ${lost.work.status}`, at) })
+    return
+  }
+  const waitingFor = inputs.flatMap(({ work: input }) =>
+    input === undefined || isTerminal(input.status) ? [] : [input.workId],
+  )
+  if (waitingFor.length > 0) {
+    const isSame = waitingFor.length === work.waitingFor.length
+    if (!isSame || waitingFor.some((id, at) => id !== work.waitingFor[at]))
+      putWork(draft, { ...work, waitingFor })
+    return
+  }
+  const isMet =
+    (work.when ?? 'all') !== 'any' ||
+    inputs.length === 0 ||
+    inputs.some((input) => input.work === undefined || !isLost(input.work))
+  if (!isMet) endings.push({ workId, ending: skipped('none of its inputs completed', at) })
+  else if (work.forEach === undefined) putWork(draft, { ...work, waitingFor, status: 'ready' })
+  else begin(draft, work, at, endings)
+}
+
+/** A `forEach` work whose inputs are there becomes the works of its items, and waits for them. */
+function begin(draft: Draft, work: Work, at: number, endings: PendingEnding[]): void {
+  const items = itemsOf(draft, work)
+  if (typeof items === 'string') {
+    endings.push({ workId: work.workId, ending: { status: 'failed', reason: items, at } })
+    return
+  }
+  const itemWorkIds = Object.freeze(items.map((item) => item.workId))
+  putWork(draft, { ...work, itemWorkIds, waitingFor: itemWorkIds, startedAt: at })
+  for (const item of items) {
+    addWork(draft, { ...item, revision: work.revision, addedAt: at, ordinal: draft.counts.works + 1 })
+    noteDependent(draft, item.workId, work.workId)
+    // An input that is lost now may come back, and an item that is retried then waits for it.
+    for (const inputId of item.inputIds) {
+      const input = inputWork(draft, inputId)
+      if (input !== undefined && input.status !== 'completed') noteDependent(draft, input.workId, item.workId)
+    }
+    const added = draft.works.get(item.workId)
+    if (added !== undefined) putWork(draft, { ...added, status: 'ready' })
+  }
+  if (items.length === 0) judge(draft, work.workId, at, endings)
+}
+
+function isLost(work: Work): boolean {
+  return isTerminal(work.status) && work.status !== 'completed'
+}
+
+function skipped(reason: string, at: number): Ending {
+  return { status: 'skipped', reason, at }
 }

@@ -23,6 +23,8 @@ export interface Config {
   readonly operatorTimeoutMs: number
   /** How long changes gather before the root is woken, milliseconds. */
   readonly wakeDelayMs: number
+  /** How long another process waits for a root whose process is stuck, milliseconds. */
+  readonly leaseMs: number
   /**
    * Whether an idle root that expects a wake keeps its process from ending. `auto`: where no web
    * server runs, because a headless process ends when its session is idle.
@@ -48,6 +50,12 @@ export const Config: z<Config> = z.object({
     .max(60_000)
     .default(250)
     .description('Changes gather this long before a wake, ms.'),
+  leaseMs: z
+    .natural()
+    .min(1_000)
+    .max(3_600_000)
+    .default(120_000)
+    .description('How long the lease of a root session holds without renewal, ms.'),
   holdIdleRoot: z
     .union([z.const('auto' as const), z.const('always' as const), z.const('never' as const)])
     .default('auto')

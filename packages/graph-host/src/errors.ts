@@ -5,15 +5,33 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `invalid-config`: a setting does not make sense; the row does not load.
  * - `unknown-operator`: a work names a kind or an operator that is not there.
  * - `root-not-live`: an operator can only be opened while its root session is live.
+ * - `run-refused`: the agent-loop host refused the run for what it asks; asking again changes nothing.
  * - `wake-failed`: the root's turn did not end well; the wake is tried again.
  */
-export type GraphHostErrorCode = 'invalid-config' | 'unknown-operator' | 'root-not-live' | 'wake-failed'
+export type GraphHostErrorCode =
+  | 'invalid-config'
+  | 'unknown-operator'
+  | 'root-not-live'
+  | 'run-refused'
+  | 'wake-failed'
+
+/** Errors that another attempt cannot cure. */
+const PERMANENT: ReadonlySet<GraphHostErrorCode> = new Set<GraphHostErrorCode>([
+  'invalid-config',
+  'unknown-operator',
+  'run-refused',
+])
 
 export class GraphHostError extends HarnessError {
   declare readonly code: GraphHostErrorCode
 
   constructor(code: GraphHostErrorCode, message: string, options?: ErrorOptions) {
     super(message, code, options)
+  }
+
+  /** Whether the same attempt may go well later. */
+  get retryable(): boolean {
+    return !PERMANENT.has(this.code)
   }
 }
 

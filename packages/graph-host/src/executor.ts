@@ -7,6 +7,7 @@
 import type { AgentLoopHost, RunOutcome } from 'dsh-agent-loop-host'
 import { TERMINAL_RUN_STATES } from 'dsh-agent-loop-host'
 import type { Activation, ActivationEnd, GraphExecutor } from 'dsh-tool-graph'
+import { GraphHostError } from './errors.ts'
 import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
 import type { OperatorSessions } from './operator-sessions.ts'
 
@@ -55,7 +56,7 @@ class Executor implements GraphExecutor {
       // The observation that follows ends with the controller; the next process starts the run.
       if (isLoopClosing(error)) return
       this.finish(activation)
-      throw error
+      throw asRefusal(error)
     }
   }
 
@@ -108,6 +109,14 @@ class Executor implements GraphExecutor {
     this.stops.delete(runId)
     this.deps.operators.leave(operator.targetSessionId, runId)
   }
+}
+
+/** What the loop refuses for the request itself is refused again, however often it is asked. */
+function asRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error
+  const { code } = error
+  if (code !== 'invalid' && code !== 'conflict' && code !== 'quarantined') return error
+  return new GraphHostError('run-refused', error.message, { cause: error })
 }
 
 export function createExecutor(deps: ExecutorDeps): GraphExecutor {

@@ -61,6 +61,11 @@ export class OperatorSessions {
     await this.leaving.get(sessionId)
   }
 
+  /** The root of a session that does a work here now. */
+  rootIdOf(sessionId: string): string | undefined {
+    return this.seats.get(sessionId)?.rootSessionId
+  }
+
   /** The live agent of an operator's session, opened if need be; `undefined` for a foreign session. */
   async open(sessionId: string): Promise<Agent | undefined> {
     const seat = this.seats.get(sessionId)

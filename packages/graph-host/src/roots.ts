@@ -9,6 +9,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { AgentLoopHost } from 'dsh-agent-loop-host'
+import type { DurableLog } from 'dsh-durable-log'
 import type { GraphControl } from 'dsh-graph-control'
 import {
   createAgentGraphController,
@@ -19,8 +20,12 @@ import {
 import { catalogOf, type Config } from './config.ts'
 import { textOfError } from './errors.ts'
 import { announceGraphChange } from './events.ts'
+import { CodeGraphs, type CodeGraphRegistry } from './code-graphs.ts'
 import { createExecutor } from './executor.ts'
+import { guardOperators } from './lease-guard.ts'
+import { createOperatorExecutor } from './operator-executor.ts'
 import { OperatorSessions } from './operator-sessions.ts'
+import { RootLeases } from './root-leases.ts'
 import { createWakeSender } from './root-wakes.ts'
 
 interface ServedRoot {
@@ -36,6 +41,9 @@ export class Roots implements AgentGraphControllers {
   private readonly loop: AgentLoopHost
   private readonly log: ReturnType<Context['logger']>
   private readonly operators: OperatorSessions
+  private readonly graphs: CodeGraphs
+  /** Without a durable log of several processes there is nobody to share a root with. */
+  private readonly leases: RootLeases | undefined
   private readonly served = new Map<string, ServedRoot>()
   private closed = false
 
@@ -46,6 +54,14 @@ export class Roots implements AgentGraphControllers {
     this.loop = loop
     this.log = ctx.logger('dsh-graph-host')
     this.operators = new OperatorSessions({ ctx, config, store })
+    const log = ctx.get('durableLog') as DurableLog | undefined
+    this.graphs = new CodeGraphs({
+      registry: () => ctx.get('graphTools') as CodeGraphRegistry | undefined,
+      log,
+      timeoutMs: config.operatorTimeoutMs,
+    })
+    const warn = (text: string): void => void this.log.warn('%s', text)
+    this.leases = log === undefined ? undefined : new RootLeases({ log, ttlMs: config.leaseMs, warn })
   }
 
   /** Starts to serve; everything ends with the context. */
@@ -54,6 +70,15 @@ export class Roots implements AgentGraphControllers {
       () => this.loop.registerOpener((sessionId) => this.operators.open(sessionId)),
       'operator opener',
     )
+    const { leases, operators } = this
+    if (leases !== undefined) {
+      const guard = {
+        rootOf: (id: string) => operators.rootIdOf(id),
+        holds: (id: string) => leases.holds(id),
+      }
+      guardOperators(this.ctx, guard)
+      this.ctx.effect(() => () => leases.settled(), 'leases of root sessions')
+    }
     this.ctx.on('agent/created', ({ agent }) => void this.takeUp(agent))
     for (const agent of this.ctx.agents.list()) void this.takeUp(agent)
     this.ctx.effect(() => () => this.close(), 'graph controllers')
@@ -82,18 +107,21 @@ export class Roots implements AgentGraphControllers {
   }
 
   private makeController(rootSessionId: string): DrivingAgentGraphController {
-    const { config, ctx, log, loop, operators, store } = this
+    const { config, ctx, graphs, leases, log, loop, operators, store } = this
+    const sessions = createExecutor({ loop, operators, timeoutMs: config.operatorTimeoutMs })
     return createAgentGraphController({
       store,
       rootSessionId,
+      ...(leases === undefined ? {} : { leases: leases.of(rootSessionId) }),
       observeGraph: ({ graphId, seq, revision }) =>
         announceGraphChange(ctx, { graphId, rootSessionId, seq, revision }),
       options: {
-        executor: createExecutor({ loop, operators, timeoutMs: config.operatorTimeoutMs }),
+        executor: createOperatorExecutor({ store, sessions, graphs }),
         wakes: createWakeSender({ ctx, loop, rootSessionId }),
         maxNewActivations: config.maxNewActivations,
         wakeDelayMs: config.wakeDelayMs,
-        catalog: () => catalogOf(config),
+        catalog: () => ({ ...catalogOf(config), graphs: graphs.catalog() }),
+        checkArgs: (name, args) => graphs.check(name, args),
         onError: (error, doing) => void log.warn('%s', `${doing}: ${textOfError(error)}`),
       },
     })

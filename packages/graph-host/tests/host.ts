@@ -3,6 +3,7 @@
  * model, and the row under test. What the outside world does (how long an operator works) is decided
  * by gates that the test opens.
  */
+import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,6 +51,8 @@ export interface HostOptions {
 }
 
 export type Row = 'durable-log' | 'graph-control' | 'agent-loop-host' | 'tool-graph' | 'graph-host'
+
+const LOG_FILE = 'log.sqlite'
 
 /** The persona of the deployment. */
 export const PERSONA = 'You are a clerk.'
@@ -139,7 +142,7 @@ export class Host {
           durableLog,
           folder === undefined || fastLog === true
             ? { backend: 'memory' }
-            : { backend: 'sqlite', path: join(folder, 'log.sqlite') },
+            : { backend: 'sqlite', path: join(folder, LOG_FILE) },
         )
       case 'graph-control':
         return this.ctx.plugin(graphControl, {})
@@ -268,8 +271,18 @@ export class Host {
     if (this.options.folder === undefined) throw new Error('nothing of this host is kept')
     const copy = await temporaryFolder()
     await cp(this.options.folder, copy, { recursive: true })
+    await dropLeases(copy)
     return copy
   }
+}
+
+/** A killed process is dead, and its leases with it; this one, whose leases were copied, lives on. */
+async function dropLeases(folder: string): Promise<void> {
+  const path = join(folder, LOG_FILE)
+  if (!existsSync(path)) return
+  const log = durableLog.sqliteLog({ path })
+  for (const { stream } of (await log.list({ prefix: 'lease/' })).streams) await log.remove(stream)
+  await log.close()
 }
 
 export async function temporaryFolder(): Promise<string> {

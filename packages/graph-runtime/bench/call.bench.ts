@@ -1,12 +1,13 @@
 /**
  * What a tool call costs on top of the graph: the same one-node graph, compiled the same way, invoked
  * bare and through its tool, in turns, so that a busy machine slows both alike. Ratios are the cost
- * of a call over the cost of the bare invoke.
+ * of a call over the cost of the bare invoke; through DSH's whole pipeline, over the cost of a tool that
+ * somebody wrote by hand around the same invoke.
  */
 import { Context } from '@deepseek-ai/cordis'
 import { CallId } from '@deepseek-ai/dsh-llm'
 import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt'
-import { ToolRuntime, type ToolDefinition } from '@deepseek-ai/dsh-tools'
+import { ToolRuntime, type JsonValue, type ToolDefinition } from '@deepseek-ai/dsh-tools'
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph'
 import { createGraphTool } from '../src/index.ts'
 import { heapAfterGc } from '../tests/heap.ts'
@@ -68,11 +69,11 @@ async function retained(call: Way): Promise<BenchFigure> {
   }
 }
 
-async function openTools(tool: ToolDefinition): Promise<Context> {
+async function openTools(tools: readonly ToolDefinition[]): Promise<Context> {
   const ctx = new Context()
   await ctx.plugin(SystemPrompt, {})
   await ctx.plugin(ToolRuntime, {})
-  ctx.get('tools')?.register(tool)
+  for (const tool of tools) ctx.get('tools')?.register(tool)
   return ctx
 }
 
@@ -80,21 +81,30 @@ export async function run(): Promise<BenchFigure[]> {
   const graph = compile()
   const parameters = { topic: { type: 'string', required: true } } as const
   const tool = createGraphTool(compile(), { name: 'echo', parameters })
-  const ctx = await openTools(tool)
+  const byHand: ToolDefinition = {
+    ...tool,
+    name: 'by-hand',
+    execute: async (input) => (await graph.invoke(structuredClone(input) as { topic: string })) as JsonValue,
+  }
+  const ctx = await openTools([tool, byHand])
   const tools = ctx.get('tools')
   const { signal } = new AbortController()
   const exec = { signal } as Parameters<ToolDefinition['execute']>[1]
   const args = Object.freeze({ topic: 'moss' })
   try {
-    const [bare, body, pipeline] = await race([
+    const call = (name: string) => async () =>
+      tools?.execute({ callId: CallId('bench'), name, arguments: args, signal })
+    const [bare, body, pipeline, handmade] = await race([
       () => graph.invoke({ topic: 'moss' }),
       async () => tool.output.render(args, (await tool.execute(args, exec)) as never),
-      async () => tools?.execute({ callId: CallId('bench'), name: 'echo', arguments: args, signal }),
+      call('echo'),
+      call('by-hand'),
     ])
     const baseline = 'cost over bare graph.invoke'
+    const piped = { ours: pipeline ?? [], base: handmade ?? [], baseline: 'cost over a tool written by hand' }
     return [
       figureOf('call-overhead', 'µs', { ours: body ?? [], base: bare ?? [], baseline }),
-      figureOf('call-overhead-in-pipeline', 'µs', { ours: pipeline ?? [], base: bare ?? [], baseline }),
+      figureOf('call-overhead-in-pipeline', 'µs', piped),
       await retained(() => tool.execute(args, exec)),
     ]
   } finally {

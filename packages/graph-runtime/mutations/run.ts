@@ -3,8 +3,9 @@
  * of the package, alone, and its spec must then have a failed test with the requirement in its title.
  * The working tree is read and never written.
  *
- * `node packages/graph-runtime/mutations/run.ts [list …]` runs all lists, or the named ones (`routing`).
+ * `node packages/graph-runtime/mutations/run.ts [list …]` runs all lists, or the named ones (`registry`).
  * Prints a line for each mutation; exit 1 when one was not noticed or does not fit the code any more.
+ * Mutations that do not fit are told before anything runs.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -53,17 +54,18 @@ function copyPackage(): string {
   const copy = mkdtempSync(join(tmpdir(), 'graph-runtime-mutations-'))
   mkdirSync(join(copy, PLACE), { recursive: true })
   mkdirSync(join(copy, 'tests'))
-  for (const folder of ['src', 'tests'])
-    cpSync(join(own, folder), join(copy, PLACE, folder), { recursive: true })
-  for (const file of ['package.json', 'tsconfig.json', 'cordis.patch.yml']) {
-    cpSync(join(own, file), join(copy, PLACE, file))
+  for (const part of readdirSync(own)) {
+    if (part === 'dist' || part === 'node_modules') continue
+    cpSync(join(own, part), join(copy, PLACE, part), { recursive: true })
   }
   cpSync(join(root, 'tsconfig.base.json'), join(copy, 'tsconfig.base.json'))
   symlinkSync(join(root, 'packages/plugin-mount'), join(copy, 'packages/plugin-mount'))
   symlinkSync(join(root, 'tests/support'), join(copy, 'tests/support'))
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   symlinkSync(join(own, 'node_modules'), join(copy, PLACE, 'node_modules'))
-  const config = { test: { include: [`${PLACE}/tests/**/*.spec.ts`], testTimeout: 10_000 } }
+  const config = {
+    test: { include: [`${PLACE}/tests/**/*.spec.ts`], testTimeout: 10_000, hookTimeout: 3000 },
+  }
   writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
   writeFileSync(join(copy, 'vitest.config.ts'), `export default ${JSON.stringify(config)}\n`)
   return copy
@@ -74,13 +76,25 @@ interface TestResult {
   readonly status: string
 }
 
-/** Runs specs in the copy. A spec that cannot even be loaded has no results. */
-function runSpecs(copy: string, specs: readonly string[]): TestResult[] {
+/** Runs specs in the copy, or those of their tests that have `tag` in the title. A spec that cannot even be loaded has no results. */
+function runSpecs(copy: string, specs: readonly string[], tag?: string): TestResult[] {
   const report = join(copy, 'report.json')
   rmSync(report, { force: true })
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const files = specs.map((spec) => `${PLACE}/tests/${spec}`)
-  const args = [vitest, 'run', '--root', copy, '--reporter', 'json', '--outputFile', report, ...files]
+  const some = tag === undefined ? [] : ['-t', tag.replaceAll(/[().]/g, String.raw`\$&`)]
+  const args = [
+    vitest,
+    'run',
+    '--root',
+    copy,
+    '--reporter',
+    'json',
+    '--outputFile',
+    report,
+    ...some,
+    ...files,
+  ]
   spawnSync(process.execPath, args, { cwd: copy, encoding: 'utf8', timeout: 180_000 })
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
     testResults: { assertionResults: TestResult[] }[]
@@ -88,12 +102,16 @@ function runSpecs(copy: string, specs: readonly string[]): TestResult[] {
   return testResults.flatMap(({ assertionResults }) => assertionResults)
 }
 
+/** Why a mutation cannot be applied, or nothing. */
+function misfit({ file, search }: Mutation): string | undefined {
+  const found = readFileSync(join(own, 'src', file), 'utf8').split(search).length - 1
+  return found === 1 ? undefined : `${file} has ${found} times: ${search}`
+}
+
 /** Applies a mutation while `use` runs. */
 function withMutation<T>(copy: string, { file, search, replace }: Mutation, use: () => T): T {
   const path = join(copy, PLACE, 'src', file)
   const text = readFileSync(path, 'utf8')
-  const found = text.split(search).length - 1
-  if (found !== 1) throw new Error(`${file} has ${found} times: ${search}`)
   writeFileSync(
     path,
     text.replace(search, () => replace),
@@ -107,9 +125,10 @@ function withMutation<T>(copy: string, { file, search, replace }: Mutation, use:
 
 /** What is wrong with a mutation, or nothing when its tests noticed it. */
 function judge(copy: string, mutation: Mutation): string | undefined {
-  const results = withMutation(copy, mutation, () => runSpecs(copy, [mutation.spec]))
+  const tag = `(${mutation.requirement})`
+  const results = withMutation(copy, mutation, () => runSpecs(copy, [mutation.spec], tag))
   if (results.length === 0) return 'the mutated code cannot be loaded, which shows nothing'
-  const named = results.filter(({ title }) => title.includes(`(${mutation.requirement})`))
+  const named = results.filter(({ title }) => title.includes(tag))
   if (named.length === 0) return `${mutation.spec} has no test of it`
   return named.some(({ status }) => status === 'failed') ? undefined : 'no test of it failed'
 }
@@ -123,6 +142,8 @@ function judged(copy: string, mutation: Mutation): string | undefined {
 }
 
 const lists = await loadLists(process.argv.slice(2))
+const misfits = lists.flatMap(({ mutations }) => mutations.flatMap((mutation) => misfit(mutation) ?? []))
+if (misfits.length > 0) throw new Error(`these do not fit the code any more:\n${misfits.join('\n')}`)
 const copy = copyPackage()
 let missed = 0
 try {
@@ -130,7 +151,8 @@ try {
   const untouched = runSpecs(copy, specs)
   const broken = untouched.filter(({ status }) => status === 'failed')
   if (untouched.length === 0 || broken.length > 0) {
-    throw new Error(`without a mutation ${broken.length} of ${untouched.length} tests fail`)
+    const titles = broken.map(({ title }) => `\n${title}`).join('')
+    throw new Error(`without a mutation ${broken.length} of ${untouched.length} tests fail${titles}`)
   }
   console.log(`${untouched.length} tests pass without a mutation`)
   for (const { name, mutations } of lists) {

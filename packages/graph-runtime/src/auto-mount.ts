@@ -5,7 +5,7 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { recordOf } from './definition-record.ts'
-import { messageOf } from './errors.ts'
+import { messageOf, quotedName } from './errors.ts'
 import { attach } from './queue.ts'
 import { registrationOf, type GraphMounts } from './mounts.ts'
 import type { GraphDefinition, GraphEntry } from './types.ts'
@@ -30,7 +30,7 @@ export function autoMount(ctx: Context, mounts: GraphMounts): () => Promise<void
     } catch (error) {
       const place = recordOf(definition)?.origin().place
       const where = place === undefined ? '' : ` (defined at ${place})`
-      warn(`graph "${definition.name}"${where} is skipped: ${messageOf(error)}`)
+      warn(`graph ${quotedName(definition.name)}${where} is skipped: ${messageOf(error)}`)
     }
   }
 

@@ -118,8 +118,6 @@ export class CallRun {
       scope.check()
       return state
     } catch (error) {
-      // A drained graph ends with LangGraph's own error, whatever it was drained for.
-      if (drain) scope.check()
       throw scope.failure(explained(name, error))
     }
   }

@@ -67,9 +67,13 @@ export class CallScope {
     if (this.signal.aborted) throw this.signal.reason
   }
 
-  /** What the call fails with after its graph threw `error`: a spent budget stays a timeout whatever the graph made of it. */
+  /**
+   * What the call fails with after its graph threw `error`. Once aborted, that is the reason, whatever the
+   * graph made of it: LangGraph wraps one that is no Error.
+   */
   failure(error: unknown): unknown {
-    if (this.expired === undefined || this.expired === error) return error
+    if (!this.signal.aborted || error === this.signal.reason) return error
+    if (this.expired === undefined) return this.signal.reason
     return new GraphTimeoutError(this.graph, this.expired.timeoutMs, { cause: error })
   }
 

@@ -49,6 +49,8 @@ function pickedThread({ name, settings, input, context }: ThreadOptions): unknow
   }
   if (picked === undefined) return settings.configurable?.['thread_id']
   if (typeof picked === 'string' && picked !== '') return picked
+  // Nobody waits for an async function here, and its failure must not end the process.
+  if (picked instanceof Promise) picked.catch(() => undefined)
   throw new GraphThreadError(name, `threadId of graph "${name}" must return a non-empty string or undefined`)
 }
 
@@ -102,11 +104,19 @@ export class CallThread {
   }
 
   /**
-   * Deletes the thread from the graph's memory.
+   * Deletes the thread from the graph's memory, if it has one.
    *
-   * @throws what the checkpointer threw.
+   * @throws what the checkpointer threw; {@link GraphThreadError} one that deletes nothing.
    */
   async delete(): Promise<void> {
-    await checkpointerOf(this.graph)?.deleteThread?.(String(this.id))
+    const memory = checkpointerOf(this.graph)
+    if (memory === undefined) return
+    if (typeof memory.deleteThread !== 'function') {
+      throw new GraphThreadError(
+        this.name,
+        'its checkpointer has no deleteThread; give it a threadId instead',
+      )
+    }
+    await memory.deleteThread(String(this.id))
   }
 }

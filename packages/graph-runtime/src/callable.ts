@@ -70,20 +70,25 @@ export class GraphCallable {
     scope.check()
     const input = graphInput(parameters, args, settings.applyDefaults)
     // What has nothing to wait for is not awaited, so that calls reach their threads in the order they came.
+    // What is awaited may never settle, and the author's part in it does not see the signal: hence the races.
     const loaded = source.load()
-    const violations = this.ownViolations(loaded instanceof Promise ? await loaded : loaded, input)
-    const found = violations instanceof Promise ? await violations : violations
+    const violations = this.ownViolations(
+      loaded instanceof Promise ? await scope.race(loaded) : loaded,
+      input,
+    )
+    const found = violations instanceof Promise ? await scope.race(violations) : violations
     scope.check()
     if (found.length > 0) throw new ToolArgsError([...found])
     if (settings.validate !== undefined) await this.validate(scope, input, call, settings.validate)
     const ready = source.ready()
-    const graph = ready instanceof Promise ? await ready : ready
+    const graph = ready instanceof Promise ? await scope.race(ready) : ready
     scope.check()
     const context = this.callContext(call)
     const thread = new CallThread({ name, settings, graph, input, context })
     const services = this.parts.services ?? agentServices(call.agent)
     const run = new CallRun({ name, settings, graph, thread, scope, call, services })
-    return resultOf(name, await run.toEnd(input), settings, context)
+    const result = resultOf(name, await run.toEnd(input), settings, context)
+    return result instanceof Promise ? await scope.race(result) : result
   }
 
   /** Faults of the input that the author's own schema of the graph finds. */
@@ -113,7 +118,7 @@ export class GraphCallable {
     const { name } = this.parts
     let verdict: unknown
     try {
-      verdict = await validate(copyJson(input), this.validationContext(call))
+      verdict = await scope.race(Promise.resolve(validate(copyJson(input), this.validationContext(call))))
     } catch (error) {
       scope.check()
       throw new GraphValidationError(name, messageOf(error), { cause: error })

@@ -7,7 +7,7 @@ import { setOwn } from './copy-json.ts'
 import { messageOf } from './errors.ts'
 import type { InputField, InputSchema } from './input-schema.ts'
 import { toSchemaSubset } from './json-schema-subset.ts'
-import type { GraphParameters } from './parameters.ts'
+import { sealed, type GraphParameters } from './parameters.ts'
 import type { Derivation } from './settings.ts'
 import { zodToJsonSchema, type RawJsonSchema } from './zod-json.ts'
 
@@ -87,7 +87,7 @@ function rootOf(fields: readonly InputField[], closed: boolean): ParameterJsonSc
     ...(closed ? { additionalProperties: false } : {}),
   }
   assertObjectJsonSchema(root)
-  return root
+  return sealed(root)
 }
 
 function only(names: ReadonlySet<string>): GraphParameters['toInput'] {

@@ -30,6 +30,14 @@ export type GraphErrorCode =
   /** A router is set up or asked wrongly. */
   | 'GRAPH_ROUTING_CONFIG'
 
+/** Longest part of a name that an error or a warning repeats. */
+const NAMED_CHARS = 80
+
+/** A name as it was given, in quotes; cut where it is far too long to be one. */
+export function quotedName(name: string): string {
+  return JSON.stringify(name.length > NAMED_CHARS ? `${name.slice(0, NAMED_CHARS)}…` : name)
+}
+
 /** Base class; route on `code`. */
 export class GraphError extends HarnessError {
   declare readonly code: GraphErrorCode
@@ -47,7 +55,7 @@ export class GraphDefinitionError extends GraphError {
   readonly problems: readonly string[]
 
   constructor(graph: string | undefined, problems: readonly string[], options?: ErrorOptions) {
-    const subject = graph === undefined ? 'graph definition' : `graph definition ${JSON.stringify(graph)}`
+    const subject = graph === undefined ? 'graph definition' : `graph definition ${quotedName(graph)}`
     super('GRAPH_DEFINITION', graph, `${subject} is invalid: ${problems.join('; ')}`, options)
     this.problems = problems
   }

@@ -24,8 +24,12 @@ function thrownText(message: string): string {
 }
 
 /** LangGraph marks what a node throws; what cannot be marked it replaces by the error of trying. */
+export function isUnmarkable(failure: unknown): failure is TypeError {
+  return failure instanceof TypeError && failure.message.includes('pregelTaskId')
+}
+
 function lost(graph: string, failure: object): GraphError | undefined {
-  if (!(failure instanceof TypeError) || !failure.message.includes('pregelTaskId')) return undefined
+  if (!isUnmarkable(failure)) return undefined
   return new GraphError(
     'GRAPH_FAILURE',
     graph,

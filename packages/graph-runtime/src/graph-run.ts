@@ -7,6 +7,7 @@ import { DrainControl } from './drain.ts'
 import { messageOf } from './errors.ts'
 import { INTERRUPTS } from './interrupts.ts'
 import { runIsolated } from './isolation.ts'
+import { OpenTasks } from './open-tasks.ts'
 import type { ProgressStep, TellProgress } from './progress.ts'
 import type { GraphInvocable } from './types.ts'
 
@@ -43,7 +44,9 @@ export function runGraph(graph: GraphInvocable, input: unknown, options: RunOpti
   const drain = options.drain && isLocal(graph) ? new DrainControl(signal) : undefined
   const config = { ...options.config, ...(drain === undefined ? { signal } : { control: drain }) }
   const run = (): Promise<unknown> =>
-    tell !== undefined && isLocal(graph) ? watched(graph, input, config, tell) : graph.invoke(input, config)
+    tell !== undefined && isLocal(graph)
+      ? watched(graph, input, config, { tell, signal })
+      : graph.invoke(input, config)
   const running = options.inherit ? run() : runIsolated(run)
   return drain === undefined ? running : running.finally(() => drain.release())
 }
@@ -52,16 +55,24 @@ async function watched(
   graph: Streaming,
   input: unknown,
   config: object,
-  tell: TellProgress,
+  { tell, signal }: { readonly tell: TellProgress; readonly signal: AbortSignal },
 ): Promise<unknown> {
   const modes = { streamMode: ['values', 'tasks', 'custom'], outputKeys: graph.outputChannels }
+  const open = new OpenTasks()
   let interrupts: readonly unknown[] | undefined
   let latest: unknown
-  for await (const [mode, chunk] of await graph.stream(input, { ...config, ...modes })) {
-    if (mode === 'custom') tell({ phase: 'custom', custom: chunk })
-    else if (mode === 'tasks') tell(taskStep(chunk))
-    else if (isInterruptChunk(chunk)) interrupts = [...(interrupts ?? []), ...chunk[INTERRUPTS]]
-    else latest = chunk
+  try {
+    for await (const [mode, chunk] of await graph.stream(input, { ...config, ...modes })) {
+      if (mode === 'custom') tell({ phase: 'custom', custom: chunk })
+      else if (mode === 'tasks') for (const step of taskSteps(chunk, open)) tell(step)
+      else if (isInterruptChunk(chunk)) interrupts = [...(interrupts ?? []), ...chunk[INTERRUPTS]]
+      else latest = chunk
+    }
+    for (const step of open.settled()) tell(step)
+  } catch (error) {
+    // An abort ends every open node alike, and is the fault of none.
+    if (!signal.aborted) for (const step of open.failed(error)) tell(step)
+    throw error
   }
   if (interrupts === undefined) return latest
   return typeof latest === 'object' || latest === undefined ? { ...latest, [INTERRUPTS]: interrupts } : latest
@@ -77,13 +88,34 @@ function isInterruptChunk(chunk: unknown): chunk is InterruptChunk {
 }
 
 interface TaskChunk {
+  readonly id: unknown
   readonly name: string
   readonly triggers?: unknown
+  readonly result?: unknown
   readonly interrupts?: readonly unknown[]
   readonly error?: unknown
 }
 
-/** A task is reported when it begins, with what triggered it, and when it has ended. */
+/**
+ * A task is reported when it begins, with what triggered it, and when it has ended. How, LangGraph 1.0
+ * does not tell; what wrote something has not failed.
+ */
+function taskSteps(chunk: unknown, open: OpenTasks): ProgressStep[] {
+  const { id, triggers, result, interrupts = [] } = chunk as TaskChunk
+  if (triggers !== undefined) {
+    const settled = open.settled()
+    open.began(id, (chunk as TaskChunk).name)
+    return [...settled, taskStep(chunk)]
+  }
+  const wrote = typeof result === 'object' && result !== null && Object.keys(result).length > 0
+  if (!Object.hasOwn(chunk as object, 'error') && !wrote && interrupts.length === 0) {
+    open.doubt(id)
+    return []
+  }
+  open.ended(id)
+  return [taskStep(chunk)]
+}
+
 function taskStep(chunk: unknown): ProgressStep {
   const { name: node, triggers, interrupts, error } = chunk as TaskChunk
   if (triggers !== undefined) return { phase: 'start', node }

@@ -77,10 +77,13 @@ export type {
   PublishedGraphDefinition,
 } from './types.ts'
 
+/** What `ctx.graphTools` offers. */
+export type GraphToolRegistry = Pick<GraphTools, keyof GraphTools>
+
 declare module '@deepseek-ai/cordis' {
   interface Context {
     /** The registry of graphs; there while the plugin is live. */
-    graphTools: GraphTools
+    graphTools: GraphToolRegistry
   }
 }
 

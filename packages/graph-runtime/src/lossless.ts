@@ -149,8 +149,6 @@ function leafProblem(value: unknown): string | undefined {
 
 /** Opens a container, or tells why it cannot be one. One that holds fine scalars only is done at once. */
 function enter(value: object, trail: Trail): string | undefined {
-  const open = trail.indexOf(value)
-  if (open >= 0) return `a cycle back to ${trail.path(open)}`
   const array = Array.isArray(value)
   const foreign = array ? arrayProblem(value) : objectProblem(value)
   if (foreign !== undefined) return foreign
@@ -158,7 +156,11 @@ function enter(value: object, trail: Trail): string | undefined {
   const hidden = array ? undefined : hiddenKeyProblem(value, items.length)
   if (hidden !== undefined) return hidden
   const next = skipScalars(items, 0)
-  if (next < items.length) trail.push(value, items, next)
+  if (next >= items.length) return undefined
+  // Only what holds something can be open already.
+  const open = trail.indexOf(value)
+  if (open >= 0) return `a cycle back to ${trail.path(open)}`
+  trail.push(value, items, next)
   return undefined
 }
 

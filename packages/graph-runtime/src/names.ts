@@ -1,5 +1,6 @@
 /** The rule for graph names. A graph's name is its tool's name, so the providers' rule for functions holds. */
 import { RUN_CODE_NAME } from '@deepseek-ai/dsh-tools'
+import { quotedName } from './errors.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
 
@@ -23,5 +24,5 @@ export function nameProblem(name: unknown): string | undefined {
   if (NAME.test(name)) return undefined
   const fixed = suggestion(name)
   const cure = fixed === undefined ? '' : `; use for example "${fixed}"`
-  return `name ${JSON.stringify(name)} must be 1 to 64 letters, digits, "_" or "-"${cure}`
+  return `name ${quotedName(name)} must be 1 to 64 letters, digits, "_" or "-"${cure}`
 }

@@ -17,7 +17,8 @@ export interface GraphProgress {
   readonly run: string
   /**
    * `start`, then `end` or `error`; `interrupt` when it waits for an answer; `custom` for what a node
-   * wrote itself. A run that was interrupted and goes on starts its open nodes anew.
+   * wrote itself. A run that was interrupted and goes on starts its open nodes anew. When a run fails or is
+   * aborted, nodes that ran beside the failed one may never be heard of again.
    */
   readonly phase: 'start' | 'end' | 'error' | 'interrupt' | 'custom'
   /** The node; absent when the run as a whole begins or ends, and for `custom`. */

@@ -8,7 +8,7 @@ import {
   type ParameterSchemaSpec,
 } from '@deepseek-ai/dsh-tools'
 import { messageOf } from './errors.ts'
-import { declaredParameters, type GraphParameters } from './parameters.ts'
+import { declaredParameters, unfitDefaults, type GraphParameters } from './parameters.ts'
 import {
   isBudget,
   isCount,
@@ -144,6 +144,11 @@ function forwarded(read: Read): Readonly<Record<string, unknown>> {
 /** Fields that do not go together. */
 function checkTogether(settings: CheckedSettings, problems: Problems): void {
   const { ephemeralThread, threadId, configurable, serialize, output, resultKeys } = settings
+  if (settings.applyDefaults && settings.parameters !== undefined) {
+    for (const fault of unfitDefaults(settings.parameters.schema)) {
+      problems.push(`applyDefaults needs defaults that fit their own schema: ${fault}`)
+    }
+  }
   const thread = threadId ?? configurable?.['thread_id']
   if (ephemeralThread && thread !== undefined) {
     problems.push('ephemeralThread makes a thread for each call; leave it out to use a threadId')

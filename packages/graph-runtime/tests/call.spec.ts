@@ -278,7 +278,7 @@ describe('threads', () => {
     expect(seen[2]).toEqual({ tool: 'echo', agent, sessionId: agent.id })
   })
 
-  it('that are missing are told before a node runs', async () => {
+  it('that are missing are told before a node runs (4.3 row 23)', async () => {
     const node = vi.fn(() => 1)
     const { call } = await mounted({
       parameters: { input: { type: 'json' } },
@@ -292,6 +292,17 @@ describe('threads', () => {
       build: () => remembering().withConfig({ configurable: { thread_id: 'bound' } }),
     })
     expect(valueOf(await bound.call({ topic: 'x' }))).toMatchObject({ topic: 'x' })
+  })
+
+  it('that an async function picks are refused, and its failure does not end the process', async () => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    const threadId = (async () => Promise.reject(new Error('late'))) as unknown as () => string
+    const { call } = await mounted({ threadId })
+    expect(errorOf(await call({ topic: 'x' })).message).toContain('must return a non-empty string')
+    await new Promise((done) => setImmediate(done))
+    process.off('unhandledRejection', unhandled)
+    expect(unhandled).not.toHaveBeenCalled()
   })
 
   it.each([

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, it, vi } from 'vitest'
+import { StateGraph, StateSchema } from '@langchain/langgraph'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   createGraphDefinition,
   createGraphTool,
@@ -7,6 +8,7 @@ import {
   GraphUnmountedError,
   type GraphDefinitionOptions,
   type GraphInvocable,
+  type GraphLike,
 } from '../src/index.ts'
 import { endingWith } from './graphs.ts'
 import { bootGraphs, errorOf } from './host.ts'
@@ -21,7 +23,7 @@ function waiting() {
       signal.addEventListener('abort', () => reject(signal.reason))
       begin(signal)
     })
-  return { begun, build: () => endingWith(node) }
+  return { begun, node, build: () => endingWith(node) }
 }
 
 async function mounted(options: Partial<GraphDefinitionOptions> & Pick<GraphDefinitionOptions, 'build'>) {
@@ -40,7 +42,7 @@ async function mounted(options: Partial<GraphDefinitionOptions> & Pick<GraphDefi
 }
 
 describe('the caller’s abort', () => {
-  it('reaches the graph with its own reason (R71)', async () => {
+  it('reaches the graph with its own reason (4.1 row 1) (R71)', async () => {
     const { begun, build } = waiting()
     const { entry } = await mounted({ build })
     const controller = new AbortController()
@@ -50,7 +52,33 @@ describe('the caller’s abort', () => {
     controller.abort(reason)
     await expect(call).rejects.toBe(reason)
     expect(signal.reason).toBe(reason)
+    const calm = await mounted({ build: () => endingWith((input) => input) })
+    const { signal: unused } = new AbortController()
+    expect(await calm.entry.run({ input: 1 }, { signal: unused })).toMatchObject({ out: 1 })
   })
+
+  it.each([['a text'], [7], [null], [{ code: 'ENOUGH' }], [new RangeError('enough')]])(
+    'is what the call fails with, be it %j, and whatever the graph makes of it (R71)',
+    async (reason) => {
+      const [own, custom] = [waiting(), waiting()]
+      const translating: GraphInvocable = {
+        invoke: (input, config) =>
+          custom.node(input, Reflect.get(config ?? {}, 'signal') as AbortSignal).catch(() => {
+            throw new Error('socket closed')
+          }),
+      }
+      for (const { begun, build } of [own, { begun: custom.begun, build: () => translating }]) {
+        const { entry } = await mounted({ build })
+        const controller = new AbortController()
+        const failure = entry
+          .run({ input: 1 }, { signal: controller.signal })
+          .catch((thrown: unknown) => [thrown])
+        await begun
+        controller.abort(reason)
+        expect(((await failure) as unknown[])[0] === reason).toBe(true)
+      }
+    },
+  )
 
   it('that came before the call keeps every node from running (R71)', async () => {
     const node = vi.fn(() => 1)
@@ -91,7 +119,7 @@ describe('the caller’s abort', () => {
     await expect(entry.run({ input: 1 }, { signal: controller.signal })).rejects.toThrow('enough')
   })
 
-  it('finds no listener of ours after two hundred calls, however they ended (R72)', async () => {
+  it('finds no listener of ours after two hundred calls, however they ended (4.1 row 7) (R72)', async () => {
     const controller = new AbortController()
     const { signal } = controller
     const { host, entry } = await mounted({
@@ -103,6 +131,22 @@ describe('the caller’s abort', () => {
     for (let i = 0; i < 200; i++) await entry.run({ input: i % 4 }, { signal }).catch(() => undefined)
     expect(getEventListeners(signal, 'abort')).toEqual([])
     expect(host.log).toEqual([])
+  })
+
+  it('finds no listener of ours after it aborted a call, nor after a timeout (4.1 row 7) (R72)', async () => {
+    const aborted = waiting()
+    const { entry } = await mounted({ build: aborted.build })
+    const controller = new AbortController()
+    const call = entry.run({ input: 1 }, { signal: controller.signal })
+    await aborted.begun
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
+    controller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    const late = await mounted({ build: waiting().build, timeoutMs: 5 })
+    const { signal } = new AbortController()
+    await expect(late.entry.run({ input: 1 }, { signal })).rejects.toThrow('within 5 ms')
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 })
 
@@ -147,6 +191,24 @@ describe('timeoutMs', () => {
     await expect(call).rejects.toThrow('enough')
   })
 
+  it('is not blamed when it runs out while an aborted graph comes to its end (R48) (R71)', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let end = (): void => undefined
+    const { entry } = await mounted({
+      timeoutMs: 1000,
+      build: () => ({
+        invoke: () => new Promise((_, reject) => (end = () => reject(new Error('socket closed')))),
+      }),
+    })
+    const controller = new AbortController()
+    const call = entry.run({ input: 1 }, { signal: controller.signal })
+    controller.abort(new Error('enough'))
+    vi.advanceTimersByTime(5000)
+    end()
+    await expect(call).rejects.toThrow('enough')
+  })
+
   it.each([
     [0.5e9, 1],
     [1e12, 0],
@@ -156,6 +218,43 @@ describe('timeoutMs', () => {
     const before = timers()
     expect(await entry.run({ input: 1 }, {})).toBe(before + during)
     expect(timers()).toBe(before)
+  })
+})
+
+describe('a part of the author’s that never settles', () => {
+  const never = () => new Promise<never>(() => undefined)
+  const asking = { '~standard': { version: 1, vendor: 'x', validate: never } }
+  const parts: [string, Partial<GraphDefinitionOptions> & Pick<GraphDefinitionOptions, 'build'>][] = [
+    ['build', { build: never }],
+    ['validate', { build: () => endingWith(() => 1), validate: never }],
+    ['output', { build: () => endingWith(() => 1), output: never }],
+    [
+      'a schema',
+      { build: () => new StateGraph(new StateSchema({ input: asking as never })) as unknown as GraphLike },
+    ],
+  ]
+
+  it.each(parts)('(%s) ends with the caller’s abort (R71) (R72)', async (_, options) => {
+    const { entry } = await mounted(options)
+    const controller = new AbortController()
+    const call = entry.run({ input: 1 }, { signal: controller.signal })
+    await new Promise((done) => setImmediate(done))
+    controller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+  })
+
+  it.each(parts)('(%s) ends when the time is over (R48)', async (_, options) => {
+    const { host } = await mounted({ ...options, timeoutMs: 10 })
+    expect(errorOf(await host.call('echo', { input: 1 })).code).toBe('GRAPH_TIMEOUT')
+  })
+
+  it.each(parts)('(%s) does not hold up an unload (R89)', async (_, options) => {
+    const { entry, owner } = await mounted(options)
+    const call = entry.run({ input: 1 }, {})
+    call.catch(() => undefined)
+    await owner.dispose()
+    await expect(call).rejects.toThrow(GraphUnmountedError)
   })
 })
 

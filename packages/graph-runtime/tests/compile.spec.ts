@@ -19,17 +19,19 @@ describe('a builder', () => {
     expect(compile.mock.calls).toEqual([[]])
   })
 
-  it('is compiled once for many first calls at a time (R64)', async () => {
+  it('is built and compiled once for many first calls at a time (R64) (R66)', async () => {
     const host = await bootGraphs()
     const builder = echoBuilder()
     const compile = vi.spyOn(builder, 'compile')
-    define({ ...declared, build: async () => builder })
+    const build = vi.fn(async () => builder)
+    define({ ...declared, build })
     const results = await Promise.all(
       Array.from({ length: 20 }, (_, i) => host.call('echo', { topic: `t${i}` })),
     )
     expect(results.map((result) => valueOf(result))).toEqual(
       results.map((_, i) => ({ topic: `t${i}`, log: [`seen:t${i}`] })),
     )
+    expect(build).toHaveBeenCalledTimes(1)
     expect(compile).toHaveBeenCalledTimes(1)
   })
 
@@ -61,7 +63,7 @@ describe('a builder', () => {
 })
 
 describe('an author’s own compiled graph', () => {
-  it('is used as it is (R30) (R79)', async () => {
+  it('is used as it is (4.3 row 31) (R30) (R79)', async () => {
     const host = await bootGraphs()
     const compiled = echoBuilder().compile({ checkpointer: new MemorySaver() })
     const invoke = vi.spyOn(compiled, 'invoke')
@@ -92,7 +94,7 @@ describe('an author’s own compiled graph', () => {
 })
 
 describe('a factory', () => {
-  it('may be async; nothing is read before the call then', async () => {
+  it('may be async; nothing is read before the call then (4.8 row 70)', async () => {
     const host = await bootGraphs()
     define({ name: 'late', asTool: true, build: async () => echoBuilder() })
     expect(host.graphTools().get('late')?.description).toBe('Runs the graph "late".')

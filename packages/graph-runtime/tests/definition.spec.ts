@@ -49,7 +49,8 @@ describe('a declaration', () => {
     const host = await bootGraphs()
     expect(() => host.graphTools().create(echoBuilder(), { name })).toThrow('is reserved')
     expect(() => host.graphTools().register(echoBuilder(), host.ctx, { name })).toThrow('is reserved')
-    define({ ...valid, name })
+    const published = define({ ...valid, name })
+    expect(() => host.graphTools().mount(published, host.ctx)).toThrow('is reserved')
     expect(host.warnings()).toEqual([expect.stringContaining(`graph "${name}"`)])
     expect(host.graphTools().list()).toEqual([])
   })
@@ -63,7 +64,7 @@ describe('a declaration', () => {
     },
   )
 
-  it.each([0, -1, 1.5, Number.NaN, '3'])('refuses a recursionLimit of %s', (recursionLimit) => {
+  it.each([0, -1, 1.5, Number.NaN, '3'])('refuses a recursionLimit of %s (4.4 row 35)', (recursionLimit) => {
     expect(problemsOf({ ...valid, recursionLimit })).toEqual([
       'recursionLimit must be a whole number of at least 1',
     ])
@@ -126,6 +127,45 @@ describe('a declaration', () => {
       expect.stringContaining('no name for you'),
     ])
     expect(host.graphTools().list()).toEqual([])
+  })
+
+  it('that throws wherever it is read breaks no other graph, and nothing is said at length (R14) (R15)', async () => {
+    const host = await bootGraphs()
+    const keys = ['build', 'asTool', 'parameters', 'configurable', 'replace', 'of_no_interest']
+    for (const key of keys) {
+      const hostile = Object.defineProperty({ ...valid }, key, {
+        enumerable: true,
+        get: () => {
+          throw new Error(`no ${key} for you`)
+        },
+      })
+      define(hostile)
+    }
+    const { proxy, revoke } = Proxy.revocable({ ...valid }, {})
+    revoke()
+    define(proxy)
+    define({ ...valid, name: 'x'.repeat(1_000_000) })
+    const unprintable = { toString: () => JSON.parse('{') as string }
+    const build = () => {
+      throw unprintable as unknown as Error
+    }
+    define({ name: 'throws', build })
+    const thenable = new Proxy({}, { get: build })
+    define({ name: 'thenable', build: () => thenable as never })
+    define({ ...valid, name: 'last' })
+    expect(
+      host
+        .graphTools()
+        .list()
+        .map(({ name }) => name),
+    ).toEqual(['throws', 'thenable', 'last'])
+    const skipped = host.warnings().filter((text) => text.includes('is skipped'))
+    expect(skipped.slice(0, keys.length)).toEqual(
+      keys.map((key) => expect.stringContaining(`no ${key} for you`)),
+    )
+    expect(skipped).toHaveLength(keys.length + 2)
+    for (const text of host.warnings()) expect(text.length).toBeLessThan(600)
+    expect(await host.graphTools().get('last')?.run({ topic: 'x' }, {})).toMatchObject({ topic: 'x' })
   })
 
   it('keeps a copy of configurable, so that later writes change nothing', async () => {

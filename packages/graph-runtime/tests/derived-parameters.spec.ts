@@ -8,23 +8,12 @@ import {
   UntrackedValue,
 } from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
-import type { GraphDefinitionOptions, GraphLike } from '../src/index.ts'
 import { toSchemaSubset } from '../src/json-schema-subset.ts'
 import { zodToJsonSchema } from '../src/zod-json.ts'
 import { echoBuilder } from './graphs.ts'
-import { bootGraphs, define, errorOf, valueOf } from './host.ts'
-import { graphOver, keeping, z, z3, zCopy, type Schema, type Zod } from './zod.ts'
-
-async function offered(build: () => object, options: Partial<GraphDefinitionOptions> = {}) {
-  const host = await bootGraphs()
-  define({ name: 'g', description: 'd', asTool: true, build: build as () => GraphLike, ...options })
-  const schema = host.ctx
-    .get('tools')
-    ?.schemas()
-    .find((tool) => tool.name === 'g')?.parameters as JsonSchemaNode | undefined
-  if (schema === undefined) throw new Error(`not offered: ${host.warnings().join('; ')}`)
-  return { host, schema, call: (args: unknown) => host.call('g', args) }
-}
+import { errorOf, valueOf } from './host.ts'
+import { offered, person, PERSON } from './offered.ts'
+import { graphOver, keeping, z, z3, zCopy, zMini, type Schema } from './zod.ts'
 
 /** The parameters derived from an explicit input. */
 async function derived(input: object): Promise<JsonSchemaNode> {
@@ -33,59 +22,28 @@ async function derived(input: object): Promise<JsonSchemaNode> {
 
 const OPAQUE = expect.objectContaining({ required: ['input'] })
 
-/** The same schema in the version of zod that is given. */
-function person(zod: Zod): Schema {
-  return zod.object({
-    name: zod.string().min(3).describe('Who.'),
-    age: zod.number().int().min(1).max(150).default(30),
-    tags: zod
-      .array(zod.enum(['a', 'b']))
-      .min(1)
-      .optional(),
-    id: zod.union([zod.string(), zod.number()]),
-    shape: zod.discriminatedUnion('kind', [
-      zod.object({ kind: zod.literal('circle'), r: zod.number() }),
-      zod.object({ kind: zod.literal('dot') }),
-    ]),
-    note: zod.string().nullable(),
-  })
-}
-
-const PERSON = {
-  type: 'object',
-  required: ['name', 'id', 'shape', 'note'],
-  properties: {
-    name: { type: 'string', description: 'Who. (at least 3 characters)' },
-    age: { type: 'integer', description: '(at least 1; at most 150)', default: 30 },
-    tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, description: '(at least 1 item)' },
-    id: { oneOf: [{ type: 'string' }, { type: 'number' }] },
-    shape: {
-      oneOf: [
-        {
-          type: 'object',
-          properties: { kind: { type: 'string', const: 'circle' }, r: { type: 'number' } },
-          required: ['kind', 'r'],
-          additionalProperties: true,
-        },
-        {
-          type: 'object',
-          properties: { kind: { type: 'string', const: 'dot' } },
-          required: ['kind'],
-          additionalProperties: true,
-        },
-      ],
-    },
-    note: { oneOf: [{ type: 'string' }, { type: 'null' }] },
-  },
-}
-
 describe('parameters nobody declared', () => {
   it.each([
     ['zod 4', z],
     ['zod 3', z3],
     ['another copy of zod 4', zCopy],
-  ])('come from an explicit input of %s, with what it requires', async (_, zod) => {
+  ])('come from an explicit input of %s, with what it requires (4.6 row 43)', async (_, zod) => {
     expect(await derived(person(zod))).toEqual(PERSON)
+  })
+
+  it.each([
+    ['zod mini', zMini.object({ a: zMini.string(), b: zMini.number() })],
+    ['version 3 within version 4', z.object({ a: z3.string(), b: z3.number() })],
+    ['version 4 within version 3', z3.object({ a: z.string(), b: z.number() })],
+  ])('come from %s, or the one input does; a mount never breaks (4.6 row 43)', async (_, input) => {
+    const { host, schema, call } = await offered(() => keeping({ state: z.object({ a: z.any() }), input }))
+    expect(schema).toEqual({
+      type: 'object',
+      required: ['a', 'b'],
+      properties: { a: { type: 'string' }, b: { type: 'number' } },
+    })
+    expect(host.warnings()).toEqual([])
+    expect(errorOf(await call({ a: 1 })).code).toBe('INVALID_ARGS')
   })
 
   it('come from an input of zod 4 that makes no JSON schema itself', async () => {
@@ -200,7 +158,7 @@ describe('what cannot be expressed', () => {
     expect(errorOf(await late.call({ input: { name: 'x' } })).message).toMatch(/"input.name": .*3/)
   })
 
-  it('falls back for a union at the root', async () => {
+  it('falls back for a union at the root (4.6 row 49)', async () => {
     const builder = keeping(z.object({ a: z.string() }))
     Reflect.set(
       builder,

@@ -9,7 +9,7 @@ import { SystemPrompt } from '@deepseek-ai/dsh-system-prompt'
 import { ToolRuntime, type ToolExecutionResult } from '@deepseek-ai/dsh-tools'
 import { onTestFinished } from 'vitest'
 import * as graphRuntime from '../src/index.ts'
-import type { GraphDefinitionOptions, GraphTools, PublishedGraphDefinition } from '../src/index.ts'
+import type { GraphDefinitionOptions, GraphToolRegistry, PublishedGraphDefinition } from '../src/index.ts'
 
 export interface LogLine {
   readonly type: string
@@ -28,7 +28,7 @@ export interface Host {
   warnings(): string[]
   /** Loads the plugin as a row does. */
   load(): Promise<{ dispose(): Promise<void> }>
-  graphTools(): GraphTools
+  graphTools(): GraphToolRegistry
   /** Runs a tool through the whole DSH pipeline. */
   call(name: string, args: unknown, options?: CallOptions): Promise<ToolExecutionResult>
   /** Names of the tools that an agent, or everybody, sees. */

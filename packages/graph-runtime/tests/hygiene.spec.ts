@@ -78,7 +78,7 @@ describe('options of LangGraph', () => {
   })
 
   it.each(['recursionLimit', 'recursion_limit'])(
-    'put into configurable, %s is warned about once',
+    'put into configurable, %s is warned about once (4.4 row 34)',
     async (key) => {
       const { host, call } = await mounted({ build: echoBuilder, configurable: { [key]: 3 } })
       for (let i = 0; i < 3; i++) valueOf(await call())
@@ -175,6 +175,8 @@ describe('a graph within a graph', () => {
   it('inherits neither store, callbacks, tags nor limits, and keeps its own saver', async () => {
     const host = await bootGraphs()
     const seen: Record<string, unknown>[] = []
+    /** Names of the runs that the outer graph's callbacks are told of. */
+    const heard: unknown[] = []
     const saver = new MemorySaver()
     const inner = echoBuilder()
       .addNode('peek', (_state, config) => {
@@ -192,7 +194,11 @@ describe('a graph within a graph', () => {
     })
     const outer = endingWith(async () => valueOf(await host.call('inner', { topic: 'x' })))
       .compile({ checkpointer: new MemorySaver(), store: new InMemoryStore() })
-      .withConfig({ tags: ['outer-tag'], metadata: { outer: true } })
+      .withConfig({
+        tags: ['outer-tag'],
+        metadata: { outer: true },
+        callbacks: [{ handleChainStart: (...told) => void heard.push(told[7]) }],
+      })
     define({
       name: 'outer',
       parameters: { input: { type: 'json' } },
@@ -203,6 +209,8 @@ describe('a graph within a graph', () => {
       build: () => outer,
     })
     expect(valueOf(await host.call('outer', { input: 1 }))).toMatchObject({ out: { log: ['seen:x'] } })
+    expect(heard).toContain('end')
+    expect(heard).not.toContain('peek')
     const [config] = seen
     expect(config).not.toHaveProperty('secret')
     expect([config?.['thread_id'], config?.['recursionLimit'], config?.['store']]).toEqual([
@@ -214,7 +222,7 @@ describe('a graph within a graph', () => {
     expect(Object.keys(saver.storage)).toEqual(['inner-thread'])
   })
 
-  it('is aborted with the one around it, two levels deep (R71)', async () => {
+  it('is aborted with the one around it, two levels deep (4.1 row 2) (4.1 row 10) (R71)', async () => {
     const host = await bootGraphs()
     const signals: AbortSignal[] = []
     let begin = (): void => undefined

@@ -177,7 +177,7 @@ describe('several questions', () => {
       .addEdge(START, 'right')
       .compile({ checkpointer })
 
-  it('of one round are asked together and answered by their ids, in whatever order', async () => {
+  it('of one round are asked together and answered by their ids, in whatever order (4.5 row 40)', async () => {
     const { host, call } = await mounted({ build: both })
     const asked: Asked[] = []
     await loadQuestions(host.ctx, (request) => {
@@ -194,7 +194,7 @@ describe('several questions', () => {
     expect(asked[0]?.questions.map(({ question }) => question)).toEqual(['left?', 'right?'])
   })
 
-  it('of one node come one after the other, in a subgraph too, and the outer node runs once', async () => {
+  it('of one node come one after the other, in a subgraph too, and the outer node runs once (4.5 row 41)', async () => {
     let outer = 0
     const inner = new StateGraph(State)
       .addNode('ask', () => ({ a: interrupt('first?'), b: interrupt('second?') }))
@@ -257,7 +257,7 @@ describe('without an answer', () => {
       { build: () => ({ invoke: async () => ({ __interrupt__: [{ value: 'hm?' }] }) }) },
       'compile it with a checkpointer',
     ],
-  ])('for lack of %s the error says so', async (_, setup, text) => {
+  ])('for lack of %s the error says so (4.5 row 37)', async (_, setup, text) => {
     const { call } = await mounted(setup)
     const { code, message } = errorOf(await call())
     expect(code).toBe('GRAPH_INTERRUPTED')

@@ -97,7 +97,7 @@ describe('the picture of a graph', () => {
     ])
   })
 
-  it('gives safe ids and quoted labels to whatever nodes are called', async () => {
+  it('gives safe ids and quoted labels to whatever nodes are called (4.8 row 67)', async () => {
     const names = ['x_graph', 'end', 'a[b]', 'say "hi"', '# <b>&`x`', 'subgraph', 'grüße']
     const build = () => {
       let builder = new StateGraph(State) as unknown as {

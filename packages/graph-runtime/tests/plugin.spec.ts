@@ -38,14 +38,29 @@ describe('the package', () => {
   it('has a module that a row can name, without a default export (R3) (R7)', () => {
     expect(graphRuntime).toMatchObject({ name: 'graph-runtime', inject: ['tools'] })
     expect(graphRuntime).not.toHaveProperty('default')
-    expect(Object.keys(graphRuntime)).toEqual(
-      expect.arrayContaining([
-        'defineGraph',
-        'createGraphDefinition',
-        'createGraphTool',
-        'GraphValidationError',
-      ]),
-    )
+    expect(Object.keys(graphRuntime).toSorted()).toEqual([
+      'Config',
+      'GraphDefinitionError',
+      'GraphDuplicateError',
+      'GraphError',
+      'GraphInterruptedError',
+      'GraphOutputError',
+      'GraphResultError',
+      'GraphRoutingAgent',
+      'GraphRoutingConfigError',
+      'GraphRoutingError',
+      'GraphRoutingModelError',
+      'GraphThreadError',
+      'GraphTimeoutError',
+      'GraphUnmountedError',
+      'GraphValidationError',
+      'apply',
+      'createGraphDefinition',
+      'createGraphTool',
+      'defineGraph',
+      'inject',
+      'name',
+    ])
   })
 
   it('loads no LangChain module and starts nothing when it is imported (R8)', () => {
@@ -78,6 +93,19 @@ describe('the package', () => {
   })
 })
 
+it('loads LangGraph when a graph first goes on from an answer, and not before', () => {
+  const script = resolve(root, 'tests/fixtures/resume-process.ts')
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', script], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
+  expect([status, stderr]).toEqual([0, ''])
+  const seen = JSON.parse(stdout) as Record<string, unknown>
+  expect(seen).toMatchObject({ imported: [], plain: {}, afterCall: [] })
+  expect(seen['resumed']).toEqual({ answer: { one: 'aye' } })
+  expect(seen['afterResume']).toContainEqual(expect.stringMatching(/@langchain\/langgraph\/dist\/index\.js$/))
+})
+
 describe('the row', () => {
   it('boots without configuration on a host with tools only (R3) (R5) (R9)', async () => {
     const host = await bootTools()
@@ -95,7 +123,7 @@ describe('the row', () => {
     await ctx.fiber.dispose()
   })
 
-  it('given twice is live once, and the other takes over (R4)', async () => {
+  it('given twice is live once, and the other takes over (4.8 row 65) (R4)', async () => {
     const host = await bootTools()
     define({ name: 'echo', build: echoBuilder, parameters: topicOnly, asTool: true })
     const [first] = await Promise.all([host.load(), host.load()])

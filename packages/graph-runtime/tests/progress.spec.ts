@@ -35,6 +35,12 @@ function mount(host: Host, build: () => GraphLike, options: object = {}) {
   return host.graphTools().mount(definition, host.ctx)
 }
 
+/** A builder whose nodes are named at run time. */
+interface NodesByName {
+  addNode(name: string, run: () => unknown): NodesByName
+  addEdge(from: string, to: string): NodesByName
+}
+
 function steps(news: readonly GraphProgress[]): string[] {
   return news.map(({ phase, node }) => (node === undefined ? phase : `${phase} ${node}`))
 }
@@ -90,6 +96,53 @@ describe('graphTools/progress', () => {
     expect(errorOf(await host.call('g', { input: 'break' }))).toEqual({ code: undefined, message: 'boom' })
     expect(steps(news).slice(-3)).toEqual(['start two', 'error two', 'error'])
     expect(news.at(-2)?.error).toBe('boom')
+  })
+
+  it('names each node of a step that failed the run, whatever it threw, and none that was left behind', async () => {
+    const host = await bootGraphs()
+    const news: GraphProgress[] = []
+    host.ctx.on('graphTools/progress', (progress) => void news.push(progress))
+    const failing = (...thrown: readonly unknown[]) => {
+      const builder: NodesByName = new StateGraph(State)
+      for (const [index, value] of thrown.entries()) {
+        const throwing = () => {
+          if (value === undefined) return new Promise<object>(() => undefined)
+          throw value
+        }
+        builder.addNode(`n${index}`, throwing).addEdge(START, `n${index}`)
+      }
+      return builder as unknown as GraphLike
+    }
+    const failed = async (...thrown: readonly unknown[]) => {
+      const entry = mount(host, () => failing(...thrown))
+      news.length = 0
+      errorOf(await host.call('g', { input: 1 }))
+      await entry.dispose()
+      return news.flatMap(({ phase, node, error }) =>
+        node && phase !== 'start' ? [[phase, node, error]] : [],
+      )
+    }
+    expect(await failed(new Error('boom'), undefined)).toEqual([['error', 'n0', 'boom']])
+    expect((await failed(new Error('boom'), new TypeError('bang'))).toSorted()).toEqual([
+      ['error', 'n0', 'boom'],
+      ['error', 'n1', 'bang'],
+    ])
+    expect(await failed('text')).toEqual([['error', 'n0', expect.stringContaining("on string 'text'")]])
+  })
+
+  it('blames no node for an abort', async () => {
+    const host = await bootGraphs()
+    const news: GraphProgress[] = []
+    const controller = new AbortController()
+    host.ctx.on('graphTools/progress', (progress) => {
+      news.push(progress)
+      if (progress.node === 'wait') controller.abort(new Error('enough'))
+    })
+    const wait = () => new Promise<object>(() => undefined)
+    mount(host, () => new StateGraph(State).addNode('wait', wait).addEdge(START, 'wait'))
+    const { signal } = controller
+    expect(errorOf(await host.call('g', { input: 1 }, { signal })).message).toContain('enough')
+    expect(steps(news)).toEqual(['start', 'start wait', 'error'])
   })
 
   it('is not disturbed by listeners that throw or reject, and they are named in the log', async () => {

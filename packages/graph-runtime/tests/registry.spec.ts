@@ -16,7 +16,7 @@ const tool = (name: string, more: object = {}): GraphDefinition =>
   createGraphDefinition({ ...options, name, asTool: true, ...more })
 
 describe('mount', () => {
-  it('registers as the definition declares and returns the entry (R86) (R93)', async () => {
+  it('registers as the definition declares and returns the entry (R31) (R32) (R86) (R93)', async () => {
     const host = await bootGraphs()
     const graphs = host.graphTools()
     const both = graphs.mount(tool('both'), host.ctx)
@@ -33,6 +33,23 @@ describe('mount', () => {
       parameters: { properties: { topic: {} } },
     })
     expect(Object.isFrozen(both)).toBe(true)
+  })
+
+  it('offers and lists a graph under its name, letter for letter (R22)', async () => {
+    const host = await bootGraphs()
+    host.graphTools().mount(tool('Echo-1_b'), host.ctx)
+    expect([host.toolNames(), host.graphTools().get('Echo-1_b')?.name]).toEqual([['Echo-1_b'], 'Echo-1_b'])
+    expect(host.graphTools().get('echo-1_b')).toBeUndefined()
+    expect(valueOf(await host.call('Echo-1_b', { topic: 'x' }))).toMatchObject({ topic: 'x' })
+  })
+
+  it('is all that mounts what createGraphDefinition made (R97)', async () => {
+    const host = await bootGraphs()
+    const definition = tool('by_hand')
+    expect([host.toolNames(), host.graphTools().list()]).toEqual([[], []])
+    host.graphTools().mount(definition, host.ctx)
+    expect(host.toolNames()).toEqual(['by_hand'])
+    expect(host.warnings()).toEqual([])
   })
 
   it('warns once about a graph that nobody can reach (R34)', async () => {
@@ -164,12 +181,13 @@ describe('unregister', () => {
     const host = await bootGraphs()
     const graphs = host.graphTools()
     const entry = graphs.mount(tool('echo'), host.ctx)
+    const other = graphs.mount(tool('other', { asTool: false }), host.ctx)
     expect([graphs.unregister('echo'), graphs.unregister('echo'), graphs.unregister(entry)]).toEqual([
       true,
       false,
       false,
     ])
-    expect(graphs.get('echo')).toBeUndefined()
+    expect(graphs.list()).toEqual([other])
     expect(valueOf(await host.call('echo', { topic: 'x' }))).toMatchObject({ topic: 'x' })
     await entry.dispose()
     expect(host.toolNames()).toEqual([])

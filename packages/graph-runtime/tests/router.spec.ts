@@ -8,6 +8,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createGraphDefinition, GraphRoutingAgent, GraphRoutingConfigError } from '../src/index.ts'
 import { echoBuilder, topicOnly } from './graphs.ts'
 import { createAgent, define } from './host.ts'
+import { Annotation, MemorySaver, START, StateGraph } from '@langchain/langgraph'
 import { bootRouting, bootRoutingAgents, bootTwo, calls, failureOf, type Said } from './routing-host.ts'
 
 const user = (text: string) =>
@@ -82,6 +83,27 @@ describe('a routing', () => {
     const outcomes = await Promise.all(inputs.map((input) => router.route({ input })))
     expect(outcomes.map(({ args }) => args)).toEqual(inputs.map(topicOf))
   })
+})
+
+it('keeps fifty routings at a time with slow nodes on their own threads (4.3 row 25)', async () => {
+  const host = await bootRouting(() => calls('who'))
+  const State = Annotation.Root({ thread: Annotation<unknown> })
+  host.graph({
+    name: 'who',
+    threadId: (_input, { request }) => request,
+    build: () =>
+      new StateGraph(State)
+        .addNode('slow', async (_state, config) => {
+          await new Promise((done) => setImmediate(done))
+          return { thread: config.configurable?.['thread_id'] as unknown }
+        })
+        .addEdge(START, 'slow')
+        .compile({ checkpointer: new MemorySaver() }),
+  })
+  const router = host.router()
+  const inputs = Array.from({ length: 50 }, (_, at) => `thread ${at}`)
+  const outcomes = await Promise.all(inputs.map((input) => router.route({ input })))
+  expect(outcomes.map(({ result }) => result)).toEqual(inputs.map((thread) => ({ thread })))
 })
 
 describe('a request to the model', () => {

@@ -34,7 +34,7 @@ async function mounted(options: Partial<GraphDefinitionOptions> & Pick<GraphDefi
 }
 
 describe('serialize: "thread"', () => {
-  it('lets parallel calls on one thread add up, which they do not by themselves', async () => {
+  it('lets parallel calls on one thread add up, which they do not by themselves (4.3 row 28)', async () => {
     const last = async (options: object) => {
       const { call } = await mounted({
         build: () => counter(new MemorySaver(), turnOfLoop),
@@ -203,6 +203,10 @@ describe('ephemeralThread', () => {
     const { host, call } = await mounted({ ephemeralThread: true, build: () => counter(saver) })
     expect(valueOf(await call(2))).toMatchObject({ count: 2 })
     expect(host.warnings()).toEqual(['graph "count": the thread of a call was not deleted: disk full'])
+    const keeps = Object.assign(new MemorySaver(), { deleteThread: undefined }) as unknown as MemorySaver
+    const other = await mounted({ ephemeralThread: true, build: () => counter(keeps) })
+    expect(valueOf(await other.call(2))).toMatchObject({ count: 2 })
+    expect(other.host.warnings()).toEqual([expect.stringContaining('its checkpointer has no deleteThread')])
   })
 
   it('does not matter to a graph without a memory', async () => {
@@ -236,7 +240,7 @@ describe('a declaration of threads', () => {
   })
 })
 
-it('keeps the memories of two sessions apart', async () => {
+it('keeps the memories of two sessions apart (4.3 row 29)', async () => {
   const host = await bootAgents()
   const [one, two] = [await createAgent(host.ctx), await createAgent(host.ctx)]
   define({
@@ -255,7 +259,7 @@ it('keeps the memories of two sessions apart', async () => {
   }
 })
 
-it('keeps fifty parallel calls with slow nodes on their own threads', async () => {
+it('keeps fifty parallel calls with slow nodes on their own threads (4.3 row 25)', async () => {
   const host = await bootGraphs()
   define({
     name: 'who',

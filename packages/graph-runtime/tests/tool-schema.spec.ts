@@ -1,9 +1,15 @@
 import type { ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
-import { Annotation, START, StateGraph } from '@langchain/langgraph'
+import { Annotation, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
-import { createGraphTool, type GraphDefinitionOptions } from '../src/index.ts'
+import {
+  createGraphDefinition,
+  createGraphTool,
+  type GraphDefinitionOptions,
+  type GraphLike,
+} from '../src/index.ts'
 import { echoBuilder, EchoState, topicOnly } from './graphs.ts'
 import { bootGraphs, define, errorOf, valueOf, type Host } from './host.ts'
+import { keeping, z } from './zod.ts'
 
 /** Defines one tool on a fresh host and gives what the model sees of it. */
 async function offered(options: Partial<GraphDefinitionOptions>) {
@@ -169,6 +175,58 @@ describe('declared parameters', () => {
     expect(valueOf(await call({}))).toEqual({ input: { times: 1 } })
   })
 
+  it.each<[ParameterSchemaSpec, string]>([
+    [{ n: { type: 'integer', default: 'x' } }, '"n" must be an integer'],
+    [{ s: { type: 'string', enum: ['a'], default: 'b' } }, '"s" must be one of'],
+    [
+      {
+        o: {
+          type: 'object',
+          additionalProperties: false,
+          properties: { a: { type: 'string', required: true } },
+          default: {},
+        },
+      },
+      'missing required property "o.a"',
+    ],
+    [
+      {
+        l: {
+          type: 'array',
+          items: {
+            type: 'object',
+            additionalProperties: true,
+            properties: { n: { type: 'null', default: 0 } },
+          },
+        },
+      },
+      '"l[].n" must be null',
+    ],
+  ])('with a default that their own schema refuses cannot be filled in: %j', (parameters, fault) => {
+    const options = { name: 'g', build: echoBuilder, parameters }
+    expect(() => createGraphDefinition({ ...options, applyDefaults: true })).toThrow(
+      `applyDefaults needs defaults that fit their own schema: ${fault}`,
+    )
+    expect(createGraphDefinition(options)).toMatchObject({ name: 'g' })
+  })
+
+  it.each(['declared', 'derived', 'none'])('are frozen, which calls are held against: %s', async (kind) => {
+    const examples = [{ deep: 1 }]
+    const spec = { topic: { type: 'string', required: true, examples } } satisfies ParameterSchemaSpec
+    const { host, call } = await offered({
+      ...(kind === 'declared' ? { parameters: spec } : {}),
+      build: () =>
+        (kind === 'derived' ? keeping(z.object({ topic: z.string() })) : echoBuilder()) as GraphLike,
+    })
+    const schema = host.graphTools().get('echo')?.parameters
+    const property = Object.values(schema?.properties ?? {})[0] ?? {}
+    expect(() => Object.assign(property, { type: 'number' })).toThrow(TypeError)
+    expect(() => Object.assign(schema ?? {}, { required: [] })).toThrow(TypeError)
+    expect(Object.isFrozen(examples[0])).toBe(false)
+    const args = kind === 'none' ? { input: { topic: 'x' } } : { topic: 'x' }
+    expect(valueOf(await call(args))).toMatchObject({ topic: 'x' })
+  })
+
   it('are checked before the graph runs, all violations at once, each with its path (R55) (R56) (R57) (R58)', async () => {
     const invoke = vi.fn(async () => ({}))
     const { call } = await offered({ parameters: rich, build: () => ({ invoke }) })
@@ -198,6 +256,32 @@ describe('declared parameters', () => {
     expect(invoke).not.toHaveBeenCalled()
   })
 
+  it('of every type take what is of the type and nothing else; of oneOf exactly one branch must match (R51) (R56)', async () => {
+    const { call } = await offered({ parameters: { ...rich, name: { type: 'string' } }, build: keep })
+    const fits = {
+      name: 'x',
+      times: 2,
+      ratio: 0.5,
+      loud: false,
+      nothing: null,
+      tags: [],
+      place: { city: 'x' },
+      extra: 1,
+    }
+    expect(valueOf(await call(fits))).toEqual({ input: fits })
+    const wrong = { name: 1, times: 0.5, ratio: '1', loud: 0, nothing: 0, tags: {}, place: [] }
+    for (const [key, value] of Object.entries(wrong)) {
+      const { code, message } = errorOf(await call({ [key]: value }))
+      expect([code, message]).toEqual(['INVALID_ARGS', expect.stringContaining(`"${key}" must be`)])
+    }
+    const twice = await offered({
+      parameters: { n: { oneOf: [{ type: 'integer' }, { type: 'number' }] } },
+      build: keep,
+    })
+    expect(errorOf(await twice.call({ n: 1 })).message).toContain('"n" must match exactly one oneOf branch')
+    expect(valueOf(await twice.call({ n: 0.5 }))).toEqual({ input: { n: 0.5 } })
+  })
+
   it('may be none at all, which is not the same as undeclared (R41)', async () => {
     const { host, schema, call } = await offered({ parameters: {}, build: keep })
     expect(schema.parameters).toEqual({ type: 'object', properties: {} })
@@ -209,11 +293,13 @@ describe('declared parameters', () => {
     { log: { __overwrite__: ['forged'] } },
     { log: { type: '__overwrite__', value: ['forged'] } },
     { deep: [{ log: { __overwrite__: [], other: 1 } }] },
+    { log: { role: 'remove', id: '__remove_all__', content: '' } },
+    { log: { type: 'remove', id: '__remove_all__' } },
   ])('do not let a model bypass a reducer with %j', async (extra) => {
     const { host, call } = await offered({ parameters: topicOnly })
     const { code, message } = errorOf(await call({ topic: 'x', ...extra }))
     expect(code).toBe('INVALID_ARGS')
-    expect(message).toMatch(/"(deep\[0\]\.)?log" must not be an "__overwrite__" object/)
+    expect(message).toMatch(/"(deep\[0\]\.)?log" must not be an "__(overwrite|remove_all)__" object/)
     expect(
       host
         .graphTools()
@@ -221,6 +307,30 @@ describe('declared parameters', () => {
         ?.check({ topic: 'x', ...extra }),
     ).toHaveLength(1)
   })
+})
+
+it('of messages cannot empty the memory of a thread', async () => {
+  const host = await bootGraphs()
+  define({
+    name: 'chat',
+    asTool: true,
+    threadId: 'one',
+    build: () =>
+      new StateGraph(MessagesAnnotation)
+        .addNode('reply', ({ messages }) => ({
+          messages: [{ role: 'assistant', content: String(messages.length) }],
+        }))
+        .addEdge(START, 'reply')
+        .compile({ checkpointer: new MemorySaver() }),
+  })
+  const say = async (message: object) => host.call('chat', { input: { messages: [message] } })
+  valueOf(await say({ role: 'user', content: 'hi' }))
+  expect(errorOf(await say({ role: 'remove', content: '', id: '__remove_all__' }))).toEqual({
+    code: 'INVALID_ARGS',
+    message: expect.stringContaining('"input.messages[0]" must not be an "__remove_all__" object'),
+  })
+  const { messages } = valueOf(await say({ role: 'user', content: 'more' })) as { messages: unknown[] }
+  expect(messages).toHaveLength(4)
 })
 
 describe('a graph without declared parameters', () => {

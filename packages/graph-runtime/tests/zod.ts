@@ -74,6 +74,8 @@ async function load(file: string, query = ''): Promise<Zod> {
 
 export const z = await load('index.js')
 export const z3 = await load('v3/index.js')
+/** The small zod 4, whose schemas have no methods. */
+export const zMini = await load('mini/index.js')
 /** Zod 4 once more, as a second package would bring it: classes of its own. */
 export const zCopy = createRequire(join(zodRoot, 'package.json'))('zod') as Zod
 

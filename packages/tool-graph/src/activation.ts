@@ -17,8 +17,12 @@ export interface ActivationDeps {
   readonly rootSessionId: string
   readonly options: ControllerOptions
   readonly maxAttempts: number
+  /** First pause before an attempt is made again, milliseconds; it doubles. */
+  readonly backoffMs: number
   /** Called when the root may expect a wake that it did not, or no longer the one that it did. */
   readonly onMoved: () => void
+  /** Called when a commit was refused because another holder of the lease commits now. */
+  readonly onLeaseLost: () => void
 }
 
 /** What the executor needs to know, or `undefined` when work or operator are gone from the state. */
@@ -42,12 +46,13 @@ export function activationOf(
   }
 }
 
-async function end(
+/** Provisioning and starting, which may be tried again; what comes after is the run's own. */
+async function launch(
   deps: ActivationDeps,
   state: GraphState,
   activation: Activation,
   signal: AbortSignal,
-): Promise<ActivationEnd> {
+): Promise<ActivationEnd | undefined> {
   const { executor, renderPrompt = renderOperatorPrompt } = deps.options
   const handoffs = await hydrateInputHandoffs(deps.store, state, activation.work)
   await executor.provision?.(activation.work, activation.operator)
@@ -57,7 +62,35 @@ async function end(
   if (work !== undefined && TERMINAL_WORK_STATUSES.has(work.status))
     return { outcome: 'cancelled', reason: work.reason ?? `the work is ${work.status}` }
   await executor.start(activation, renderPrompt(activation.work, handoffs))
-  return executor.observe(activation, signal)
+  return undefined
+}
+
+/** Whether trying again may help: not where the executor says that it cannot. */
+function isRetryable(error: unknown): boolean {
+  return !(typeof error === 'object' && error !== null && 'retryable' in error && error.retryable === false)
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function runToEnd(
+  deps: ActivationDeps,
+  state: GraphState,
+  activation: Activation,
+  signal: AbortSignal,
+): Promise<ActivationEnd> {
+  try {
+    const refused = await launch(deps, state, activation, signal)
+    if (refused !== undefined) return refused
+  } catch (error) {
+    return { outcome: isRetryable(error) ? 'interrupted' : 'failed', reason: textOf(error) }
+  }
+  try {
+    return await deps.options.executor.observe(activation, signal)
+  } catch (error) {
+    return { outcome: 'failed', reason: textOf(error) }
+  }
 }
 
 /**
@@ -84,28 +117,50 @@ export async function runActivation(
   }
   const activation = activationOf(state, claim, attempt, deps.rootSessionId)
   if (activation === undefined) return
-  let ended: ActivationEnd
-  try {
-    ended = await end(deps, state, activation, signal)
-  } catch (error) {
-    if (signal.aborted) return
-    ended = { outcome: 'failed', reason: error instanceof Error ? error.message : String(error) }
-  }
+  const ended = await runToEnd(deps, state, activation, signal)
   if (signal.aborted) return
-  if (ended.outcome === 'interrupted') {
-    const reason = ended.reason ?? 'the run was lost'
-    if (activation.work.replay !== 'confirm' && attempt < deps.maxAttempts) {
-      await store.retryActivation(graphId, claim.claimId, attempt, reason)
-      return
-    }
-    ended = { outcome: 'failed', reason: `${reason} (attempt ${attempt} of ${deps.maxAttempts})` }
+  if (ended.outcome === 'interrupted')
+    return giveUpAttempt(deps, activation, ended.reason ?? 'the run was lost')
+  if (ended.outcome === 'needs-person') {
+    const reason = ended.reason ?? 'it asked for something that only a person can allow'
+    await store.holdActivation({ graphId, claimId: claim.claimId, attempt, kind: 'person', reason })
+    return
   }
+  const { outcome, conclusion, artifacts, usage, reason } = ended
   await store.settleActivation({
     graphId,
     claimId: claim.claimId,
     attempt,
-    outcome: ended.outcome === 'interrupted' ? 'failed' : ended.outcome,
-    ...(ended.conclusion === undefined ? {} : { conclusion: ended.conclusion }),
-    ...(ended.reason === undefined ? {} : { reason: ended.reason }),
+    outcome,
+    ...(conclusion === undefined ? {} : { conclusion }),
+    ...(artifacts === undefined ? {} : { artifacts }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(reason === undefined ? {} : { reason }),
+  })
+}
+
+/** The attempt is lost: another one later, a hold until somebody confirms it, or the end. */
+async function giveUpAttempt(deps: ActivationDeps, activation: Activation, reason: string): Promise<void> {
+  const { store, maxAttempts, backoffMs } = deps
+  const { graphId, claim, attempt, work } = activation
+  const { claimId } = claim
+  if (work.replay === 'confirm' || work.replay === 'model') {
+    const kind = work.replay === 'confirm' ? 'person' : 'model'
+    await store.holdActivation({ graphId, claimId, attempt, kind, reason: `attempt ${attempt}: ${reason}` })
+    return
+  }
+  if (attempt < maxAttempts) {
+    // The first time at once: most losses are a process that went.
+    const pause = attempt === 1 ? 0 : backoffMs * 2 ** (attempt - 2)
+    const later = pause === 0 ? {} : { notBefore: Date.now() + pause }
+    await store.retryActivation(graphId, claimId, attempt, reason, later)
+    return
+  }
+  await store.settleActivation({
+    graphId,
+    claimId,
+    attempt,
+    outcome: 'failed',
+    reason: `${reason} (attempt ${attempt} of ${maxAttempts})`,
   })
 }

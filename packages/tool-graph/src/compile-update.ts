@@ -22,6 +22,7 @@ export function sourceOf(call: GraphCall): ScheduleUpdateRequest['source'] {
 /** The one identity that an item names; the built-in agent when it names none. */
 export function targetOf(item: AddWorkInput): WorkTarget {
   if (item.operatorId !== undefined) return { kind: 'operator', id: item.operatorId }
+  if (item.graphName !== undefined) return { kind: 'graph', id: item.graphName }
   if (item.subagentId !== undefined) return { kind: 'preset', id: item.subagentId }
   return { kind: 'agent', id: item.agentId ?? 'default' }
 }
@@ -33,6 +34,11 @@ function workOf(item: AddWorkInput, workId: string): WorkRequest {
     instruction: item.instruction,
     inputIds: item.inputIds,
     ...(item.title === undefined ? {} : { title: item.title }),
+    ...(item.when === undefined ? {} : { when: item.when }),
+    ...(item.forEach === undefined ? {} : { forEach: item.forEach }),
+    ...(item.model === undefined ? {} : { model: item.model }),
+    ...(item.effort === undefined ? {} : { effort: item.effort }),
+    ...(item.args === undefined ? {} : { args: item.args }),
     ...(item.replay === undefined ? {} : { replay: item.replay }),
     ...(item.replaces === undefined ? {} : { replaces: item.replaces }),
     ...(item.selectedResultInputs === undefined ? {} : { selectedResultInputs: item.selectedResultInputs }),
@@ -60,7 +66,13 @@ export function compileAgentGraphScheduleUpdate(
     addWork: (input.addWork ?? []).map((item, index) =>
       workOf(item, item.workId ?? graphWorkId(updateId, index)),
     ),
-    stop: (input.stop ?? []).map(({ targetId, reason }) => ({ targetId, reason })),
+    stop: (input.stop ?? []).map(({ targetId, reason, cascadeDownstream }) => ({
+      targetId,
+      reason,
+      ...(cascadeDownstream === undefined ? {} : { cascadeDownstream }),
+    })),
+    ...((input.retry ?? []).length === 0 ? {} : { retry: input.retry }),
+    ...(input.draft === undefined ? {} : { draft: input.draft }),
     ...(input.finish === undefined ? {} : { finish: input.finish }),
   }
   const updateFingerprint = stableHash({ schemaVersion: 1, updateId, graphId, ...payload })

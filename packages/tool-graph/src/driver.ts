@@ -26,6 +26,8 @@ const DEFAULT_WAKE_DELAY_MS = 250
 const DEFAULT_WAKE_BACKOFF_MS = 2_000
 /** Delay before the next look after a commit failed for a reason of the medium. */
 const RETRY_PASS_MS = 1_000
+/** Timers hold no longer delay; a later look sets the next one. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export class GraphDriver {
   readonly graphId: string
@@ -36,7 +38,8 @@ export class GraphDriver {
   private latest: GraphState | undefined
   private pass: Promise<void> | undefined
   private again = false
-  private retryTimer: ReturnType<typeof setTimeout> | undefined
+  private lookTimer: ReturnType<typeof setTimeout> | undefined
+  private nextLookAt = Number.POSITIVE_INFINITY
 
   constructor(graphId: string, deps: ActivationDeps) {
     this.graphId = graphId
@@ -64,6 +67,8 @@ export class GraphDriver {
     const state = this.latest
     if (this.wakes?.busy === true) return true
     if (state === undefined || state.closed) return false
+    if (state.phase === 'draft') return false
+    if (state.live.scheduledWakes.size > 0) return true
     return state.counts.pending > 0 || openWake(state) !== undefined || hasUndelivered(state)
   }
 
@@ -91,7 +96,7 @@ export class GraphDriver {
 
   async dispose(): Promise<void> {
     this.abort.abort()
-    clearTimeout(this.retryTimer)
+    clearTimeout(this.lookTimer)
     await this.wakes?.dispose()
     await this.whenQuiet()
   }
@@ -108,8 +113,8 @@ export class GraphDriver {
         if (state === undefined) return
         this.latest = state
         const maxNewActivations = this.deps.options.maxNewActivations ?? DEFAULT_MAX_ACTIVATIONS
-        for (const action of reconcile(state, { maxNewActivations })) this.launch(state, action)
-        if (openWake(state) !== undefined) this.wakes?.request()
+        for (const action of reconcile(state, { maxNewActivations, now: Date.now() }))
+          this.launch(state, action)
       } catch (error) {
         this.report(error, `reading ${this.graphId}`)
         this.lookLater()
@@ -118,16 +123,25 @@ export class GraphDriver {
   }
 
   private lookLater(): void {
-    if (this.retryTimer !== undefined || this.abort.signal.aborted) return
-    this.retryTimer = setTimeout(() => {
-      this.retryTimer = undefined
+    this.lookAt(Date.now() + RETRY_PASS_MS)
+  }
+
+  /** Looks again at that time at the latest, epoch milliseconds. */
+  private lookAt(at: number): void {
+    if (this.abort.signal.aborted || at >= this.nextLookAt) return
+    clearTimeout(this.lookTimer)
+    this.nextLookAt = at
+    const delayMs = Math.min(MAX_TIMER_MS, Math.max(0, at - Date.now()))
+    this.lookTimer = setTimeout(() => {
+      this.nextLookAt = Number.POSITIVE_INFINITY
       this.kick()
-    }, RETRY_PASS_MS)
+    }, delayMs)
   }
 
   /** One action, unless the very same one is under way. */
   private launch(state: GraphState, action: GraphAction): void {
-    if (action.kind === 'wake') return this.wakes?.request()
+    if (action.kind === 'wake' || action.kind === 'deliver') return this.wakes?.request()
+    if (action.kind === 'look-again') return this.lookAt(action.at)
     const key = keyOf(action)
     if (this.underWay.has(key)) return
     const done = this.perform(state, action)
@@ -136,6 +150,7 @@ export class GraphDriver {
         // Decided on an older state: the next look decides anew.
         if (error instanceof GraphControlError && error.code === 'schedule-revision-conflict')
           return this.kick()
+        if (isLeaseLost(error)) return this.deps.onLeaseLost()
         this.report(error, `${action.kind} in ${this.graphId}`)
         this.lookLater()
       })
@@ -143,7 +158,7 @@ export class GraphDriver {
     this.underWay.set(key, done)
   }
 
-  private async perform(state: GraphState, action: Exclude<GraphAction, { kind: 'wake' }>): Promise<void> {
+  private async perform(state: GraphState, action: Performed): Promise<void> {
     switch (action.kind) {
       case 'provision':
         return this.provision(state, action.workId)
@@ -180,9 +195,9 @@ export class GraphDriver {
     const work = state.works.get(workId)
     const operator = state.operators.get(operatorId)
     if (work === undefined || operator === undefined) return
-    const intentId = graphIntentId(this.graphId, workId)
+    const intentId = graphIntentId(this.graphId, workId, work.retries)
     const claimId = graphClaimId(this.graphId, intentId)
-    const own = operator.workId === workId
+    const own = operator.workId === workId && work.retries === 0
     await this.deps.store.claimIntentAtScheduleRevision(
       {
         schemaVersion: 1,
@@ -219,6 +234,13 @@ export class GraphDriver {
   }
 }
 
+function isLeaseLost(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'lease-lost'
+}
+
+/** Actions that are doings of their own; the others are requests to the wakes and to the clock. */
+type Performed = Exclude<GraphAction, { kind: 'wake' | 'deliver' | 'look-again' }>
+
 /** Something ended that the root has not seen, and no exhausted wake gave up on it. */
 function hasUndelivered(state: GraphState): boolean {
   if (state.changeSeq <= state.seenChangeSeq) return false
@@ -232,7 +254,7 @@ function targetJson(state: GraphState, workId: string): Work['target'] | null {
 }
 
 /** Start and observe of one attempt are the same doing. */
-function keyOf(action: Exclude<GraphAction, { kind: 'wake' }>): string {
+function keyOf(action: Performed): string {
   switch (action.kind) {
     case 'provision':
     case 'claim':

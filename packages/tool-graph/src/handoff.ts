@@ -2,7 +2,7 @@
  * What an operator gets of its inputs: the committed conclusions, bounded and as data.
  * 16 KiB of each, 48 KiB together, cut at code points.
  */
-import { GraphControlError, type GraphControl, type GraphState, type Work } from 'dsh-graph-control'
+import { inputRecordIds, type GraphControl, type GraphState, type Work } from 'dsh-graph-control'
 import { cutToBytes, dataBlock } from './data-text.ts'
 import type { Handoff } from './types.ts'
 
@@ -19,11 +19,11 @@ interface Source {
 /** The records that a work's inputs stand for, in the order of its inputs. */
 function sourcesOf(state: GraphState, work: Work): Source[] {
   const { graphId } = state
-  const inputs = work.inputIds.flatMap((id): Source[] => {
-    const record = state.records.get(id)
-    if (record !== undefined) return [{ graphId, recordId: id, workId: record.workId }]
-    return (state.works.get(id)?.recordIds ?? []).map((recordId) => ({ graphId, recordId, workId: id }))
-  })
+  const inputs = inputRecordIds(state, work).map((recordId): Source => ({
+    graphId,
+    recordId,
+    workId: state.records.get(recordId)?.workId ?? recordId,
+  }))
   const selected = (work.selectedResultInputs ?? []).map(({ sourceGraphId, resultId }): Source => ({
     graphId: sourceGraphId,
     recordId: resultId,
@@ -33,21 +33,15 @@ function sourcesOf(state: GraphState, work: Work): Source[] {
 }
 
 /**
- * Reads the conclusions of a work's inputs.
+ * Reads the conclusions of a work's inputs; inputs that left none have none.
  *
- * @throws GraphControlError `record-not-found` when an input has no record yet: the caller defers
- *   this work alone.
+ * @throws what the store throws: the attempt fails with it, and no other work is touched.
  */
 export async function hydrateInputHandoffs(
   store: GraphControl,
   state: GraphState,
   work: Work,
 ): Promise<readonly Handoff[]> {
-  const missing = work.inputIds.filter(
-    (id) => !state.records.has(id) && (state.works.get(id)?.recordIds.length ?? 0) === 0,
-  )
-  if (missing.length > 0)
-    throw new GraphControlError('record-not-found', `work "${work.workId}" waits for ${missing.join(', ')}`)
   const handoffs: Handoff[] = []
   let left = HANDOFFS_BYTES
   for (const { graphId, recordId, workId } of sourcesOf(state, work)) {

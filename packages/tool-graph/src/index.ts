@@ -27,13 +27,16 @@ export type {
   AddWorkInput,
   AgentGraphController,
   AgentGraphControllers,
+  CatalogEntry,
   ControllerConfig,
   ControllerOptions,
   DrivingAgentGraphController,
   GraphCall,
   GraphExecutor,
   Handoff,
+  LeaseSource,
   OperatorCatalog,
+  RootLease,
   UpdateAnswer,
   UpdateInput,
   ViewInput,
@@ -42,7 +45,8 @@ export type {
   YieldAnswer,
   YieldInput,
 } from './types.ts'
-export type { GraphView, WorkView } from './view.ts'
+export type { GraphView } from './view.ts'
+export type { ResultView, WorkView } from './work-view.ts'
 
 export const name = 'tool-graph'
 export const inject = ['agents', 'systemPrompt', 'tools']

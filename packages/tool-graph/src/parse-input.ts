@@ -4,16 +4,15 @@
  */
 import { ToolArgsError, validateArgs, type InferArgs, type ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
 import { LIMITS } from 'dsh-graph-control'
-import { cleanUpdateInput } from './clean-input.ts'
+import { cleanFlat, cleanUpdate } from './clean-input.ts'
 import { AgentGraphError } from './errors.ts'
 import { UPDATE_PARAMETERS, VIEW_PARAMETERS, YIELD_PARAMETERS } from './schemas.ts'
-import type { AddWorkInput, UpdateInput, ViewInput, YieldInput } from './types.ts'
+import type { UpdateInput, ViewInput, YieldInput } from './types.ts'
+import { pickWork, workProblems } from './work-input.ts'
 
 export const MAX_RESULTS_PER_VIEW = 8
 
-/** Drops what a model sends for "not given", then checks the declared types. */
-function typed<const S extends ParameterSchemaSpec>(spec: S, value: unknown): InferArgs<S> {
-  const cleaned = cleanUpdateInput(value)
+function typed<const S extends ParameterSchemaSpec>(spec: S, cleaned: unknown): InferArgs<S> {
   const violations = validateArgs(spec, cleaned)
   if (violations.length > 0) throw new ToolArgsError(violations)
   return cleaned as InferArgs<S>
@@ -24,14 +23,20 @@ function refuse(problems: readonly string[]): void {
 }
 
 export function parseViewInput(value: unknown): ViewInput {
-  const input = typed(VIEW_PARAMETERS, value)
-  if (input.results !== undefined && input.results.length > MAX_RESULTS_PER_VIEW)
-    refuse([`results names ${input.results.length} records; at most ${MAX_RESULTS_PER_VIEW} a call`])
+  const input = typed(VIEW_PARAMETERS, cleanFlat(value, Object.keys(VIEW_PARAMETERS)))
+  const problems: string[] = []
+  const { results = [], since, cursor } = input
+  if (results.length > MAX_RESULTS_PER_VIEW)
+    problems.push(`results names ${results.length} records; at most ${MAX_RESULTS_PER_VIEW} a call`)
+  if (since !== undefined && since < 0) problems.push('since must be the seq of an earlier view')
+  if (since !== undefined && cursor !== undefined)
+    problems.push('since and cursor exclude one another: leave one out')
+  refuse(problems)
   return input
 }
 
 export function parseYieldInput(value: unknown): YieldInput {
-  const input = typed(YIELD_PARAMETERS, value)
+  const input = typed(YIELD_PARAMETERS, cleanFlat(value, Object.keys(YIELD_PARAMETERS)))
   if (input.reason !== undefined && input.reason.length > LIMITS.reasonChars)
     refuse([`reason has ${input.reason.length} characters; at most ${LIMITS.reasonChars}`])
   return input
@@ -41,96 +46,81 @@ function duplicates(ids: readonly string[]): string[] {
   return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))]
 }
 
-type RawWork = NonNullable<InferArgs<typeof UPDATE_PARAMETERS>['addWork']>[number]
+type RawUpdate = InferArgs<typeof UPDATE_PARAMETERS>
 
-const REQUIRED_IDENTITY = {
-  new_agent: undefined,
-  new_preset: 'subagentId',
-  existing_operator: 'operatorId',
-} as const
-
-function workProblems(item: RawWork, at: string): string[] {
+function payloadProblems({
+  operation,
+  addWork = [],
+  stop = [],
+  retry = [],
+  finish,
+  draft,
+}: RawUpdate): string[] {
   const problems: string[] = []
-  const inputIds = item.inputIds ?? []
-  const selected = item.selectedResultInputs ?? []
-  if (item.instruction.length > LIMITS.instructionChars)
-    problems.push(
-      `${at}.instruction has ${item.instruction.length} characters; at most ${LIMITS.instructionChars}`,
-    )
-  if (item.title !== undefined && item.title.length > LIMITS.titleChars)
-    problems.push(`${at}.title has ${item.title.length} characters; at most ${LIMITS.titleChars}`)
-  if (inputIds.length + selected.length > LIMITS.inputIds)
-    problems.push(`${at} has ${inputIds.length + selected.length} inputs; at most ${LIMITS.inputIds}`)
-  const twice = duplicates(inputIds)
-  if (twice.length > 0) problems.push(`${at}.inputIds names ${twice.join(', ')} twice`)
-  const needed = item.targetKind === undefined ? undefined : REQUIRED_IDENTITY[item.targetKind]
-  if (needed !== undefined && item[needed] === undefined)
-    problems.push(`${at}.targetKind ${item.targetKind} needs ${needed}`)
-  const identities = [item.agentId, item.subagentId, item.operatorId].filter((id) => id !== undefined)
-  if (identities.length > 1)
-    problems.push(
-      `${at} names ${identities.length} targets; set targetKind, or give one of agentId, subagentId, operatorId`,
-    )
-  if (item.replacementMode === 'replace' && item.replaces === undefined)
-    problems.push(`${at}.replacementMode replace needs replaces`)
+  const payloads = {
+    add_work: addWork.length > 0,
+    stop: stop.length > 0,
+    retry: retry.length > 0,
+    finish: finish !== undefined,
+  }
+  if (operation !== undefined && !payloads[operation]) {
+    problems.push(`operation ${operation} needs its payload, which is missing`)
+  } else if (!Object.values(payloads).some(Boolean) && draft !== 'commit') {
+    problems.push('give at least one of addWork, stop, retry, finish, or draft: commit')
+  }
+  if (payloads.finish && (payloads.add_work || payloads.retry))
+    problems.push('finish excludes addWork and retry: let the work end, and finish then')
+  if (draft === 'open' && !payloads.add_work) problems.push('draft open needs addWork')
   return problems
 }
 
-/** Keeps the declared fields only: an item of `addWork` may carry fields we do not know. */
-function pickWork(item: RawWork): AddWorkInput {
-  const { workId, title, agentId, subagentId, operatorId, replaces, replay, selectedResultInputs } = item
-  return {
-    instruction: item.instruction,
-    inputIds: item.inputIds ?? [],
-    ...(workId === undefined ? {} : { workId }),
-    ...(title === undefined ? {} : { title }),
-    ...(agentId === undefined ? {} : { agentId }),
-    ...(subagentId === undefined ? {} : { subagentId }),
-    ...(operatorId === undefined ? {} : { operatorId }),
-    ...(replaces === undefined ? {} : { replaces }),
-    ...(replay === undefined ? {} : { replay }),
-    ...(selectedResultInputs === undefined ? {} : { selectedResultInputs }),
+function boundProblems({ addWork = [], stop = [], retry = [], finish }: RawUpdate): string[] {
+  const problems: string[] = []
+  const bounds = [
+    ['addWork', addWork.length, LIMITS.addWork, 'works'],
+    ['stop', stop.length, LIMITS.stop, 'targets'],
+    ['retry', retry.length, LIMITS.retry, 'works'],
+    ['finish.resultIds', finish?.resultIds.length ?? 0, LIMITS.finishResults, 'ids'],
+  ] as const
+  for (const [at, count, most, what] of bounds)
+    if (count > most) problems.push(`${at} has ${count} ${what}; at most ${most}`)
+  const twice = {
+    stop: duplicates(stop.map((item) => item.targetId)),
+    retry: duplicates(retry.map((item) => item.workId)),
+    addWork: duplicates(addWork.flatMap((item) => item.workId ?? [])),
   }
+  for (const [at, ids] of Object.entries(twice))
+    if (ids.length > 0) problems.push(`${at} names ${ids.join(', ')} twice`)
+  const reasons = [
+    ...stop.map((item, index) => [`stop[${index}].reason`, item.reason] as const),
+    ...retry.map((item, index) => [`retry[${index}].reason`, item.reason] as const),
+    ...(finish === undefined ? [] : [['finish.reason', finish.reason] as const]),
+  ]
+  for (const [at, reason] of reasons) {
+    if (reason.trim() === '') problems.push(`${at} is empty; say why in a few words`)
+    if (reason.length > LIMITS.reasonChars)
+      problems.push(`${at} has ${reason.length} characters; at most ${LIMITS.reasonChars}`)
+  }
+  return problems
 }
 
 export function parseUpdateInput(value: unknown): UpdateInput {
-  const {
-    operation,
-    addWork = [],
-    stop = [],
-    finish,
-    graphId,
-    idempotencyKey,
-  } = typed(UPDATE_PARAMETERS, value)
-  const problems: string[] = []
-  if (addWork.length === 0 && stop.length === 0 && finish === undefined)
-    problems.push(
-      operation === undefined
-        ? 'give at least one of addWork, stop, finish'
-        : `operation ${operation} needs its payload`,
-    )
-  if (finish !== undefined && addWork.length > 0)
-    problems.push('finish and addWork exclude one another: add the work, and finish when it is done')
-  if (addWork.length > LIMITS.addWork)
-    problems.push(`addWork has ${addWork.length} works; at most ${LIMITS.addWork}`)
-  if (stop.length > LIMITS.stop) problems.push(`stop has ${stop.length} targets; at most ${LIMITS.stop}`)
-  addWork.forEach((item, index) => problems.push(...workProblems(item, `addWork[${index}]`)))
-  const stopTwice = duplicates(stop.map((item) => item.targetId))
-  if (stopTwice.length > 0) problems.push(`stop names ${stopTwice.join(', ')} twice`)
-  for (const [at, reason] of [
-    ...stop.map((item, index) => [`stop[${index}].reason`, item.reason] as const),
-    ...(finish === undefined ? [] : [['finish.reason', finish.reason] as const]),
+  const { input, adjusted } = cleanUpdate(value)
+  const raw = typed(UPDATE_PARAMETERS, input)
+  const { addWork = [], stop = [], retry = [], finish, graphId, draft, idempotencyKey } = raw
+  refuse([
+    ...payloadProblems(raw),
+    ...boundProblems(raw),
+    ...addWork.flatMap((item, index) => workProblems(item, `addWork[${index}]`)),
   ])
-    if (reason.length > LIMITS.reasonChars)
-      problems.push(`${at} has ${reason.length} characters; at most ${LIMITS.reasonChars}`)
-  if (finish !== undefined && finish.resultIds.length > LIMITS.finishResults)
-    problems.push(`finish.resultIds has ${finish.resultIds.length} ids; at most ${LIMITS.finishResults}`)
-  refuse(problems)
   return {
     addWork: addWork.map(pickWork),
     stop,
+    ...(retry.length === 0 ? {} : { retry }),
     ...(finish === undefined ? {} : { finish: { ...finish, resultIds: [...new Set(finish.resultIds)] } }),
     ...(graphId === undefined ? {} : { graphId }),
+    ...(draft === undefined ? {} : { draft }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(adjusted.length === 0 ? {} : { adjusted }),
   }
 }

@@ -1,41 +1,57 @@
 /**
  * The drivers of one root session's graphs, made when a graph is committed to or taken up.
  *
- * Owns: which graphs are driven in this process, and who is told when an expected wake changes. Does
- * not own: how a graph is driven.
+ * Where a lease source is given, graphs are driven only while this process holds the root's lease;
+ * when the lease is lost, what is under way is let go, and taken up again with the next lease. Owns:
+ * which graphs are driven in this process and since when, and who is told when an expected wake
+ * changes. Does not own: how a graph is driven.
  */
+import type { GraphControl, GraphState } from 'dsh-graph-control'
 import { GraphDriver } from './driver.ts'
-import type { ControllerConfig } from './types.ts'
+import { pause } from './pause.ts'
+import type { ControllerConfig, LeaseSource, RootLease } from './types.ts'
 import { openWake } from './wake-delivery.ts'
 
 const DEFAULT_ACTIVATION_ATTEMPTS = 3
+const DEFAULT_RETRY_BACKOFF_MS = 1_000
+/** Before the lease is asked for again after a failure. */
+const RETRY_MS = 1_000
 
 export class RootDrivers {
   private readonly config: ControllerConfig
+  /** What the drivers commit to; undefined while another process may hold the lease. */
+  private store: GraphControl | undefined
+  private lease: RootLease | undefined
   private readonly drivers = new Map<string, GraphDriver>()
   private readonly watchers = new Set<() => void>()
   private readonly unsubscribe: () => void
-  private disposed = false
+  private readonly abort = new AbortController()
+  /** From the first use on: holding the lease again and again. */
+  private tenure: Promise<void> | undefined
+  /** Settles once it is known whether this process drives, or another one does. */
+  private decided: Promise<void> = Promise.resolve()
 
   constructor(config: ControllerConfig) {
     this.config = config
+    if (config.leases === undefined) this.store = config.store
     this.unsubscribe = config.store.onCommitted((state) => {
       if (state.rootSessionId !== config.rootSessionId || this.disposed) return
-      this.driverOf(state.graphId).kick(state)
-      this.announceMove()
-      config.observeGraph?.(state)
+      this.begin()
+      this.observe(state)
     })
   }
 
   /** Takes up what an earlier process left; finished graphs with nothing under way need no driver. */
   async recover(): Promise<void> {
-    const { rootSessionId, store } = this.config
-    for (const { graphId } of await store.listEpochs(rootSessionId)) {
-      const state = await store.readGraph(graphId)
-      if (state === undefined || this.disposed) continue
-      if (!state.closed || state.live.claims.size > 0 || openWake(state) !== undefined)
-        this.driverOf(graphId).kick(state)
-    }
+    this.begin()
+    await this.decided
+    await this.takeUp()
+  }
+
+  /** Resolves when it is known whether this process drives the root's graphs. */
+  async whenDecided(): Promise<void> {
+    this.begin()
+    await this.decided
   }
 
   expectsWake(): boolean {
@@ -53,15 +69,86 @@ export class RootDrivers {
   }
 
   async dispose(): Promise<void> {
-    if (this.disposed) return
-    this.disposed = true
     this.unsubscribe()
-    await Promise.all([...this.drivers.values()].map((driver) => driver.dispose()))
-    this.drivers.clear()
+    this.abort.abort()
+    await this.letGo()
+    await this.tenure
   }
 
-  private driverOf(graphId: string): GraphDriver {
-    const { options, rootSessionId, store } = this.config
+  private get disposed(): boolean {
+    return this.abort.signal.aborted
+  }
+
+  private observe(state: GraphState): void {
+    if (this.store !== undefined) this.driverOf(this.store, state.graphId).kick(state)
+    this.announceMove()
+    this.config.observeGraph?.(state)
+  }
+
+  private begin(): void {
+    const { leases } = this.config
+    if (leases === undefined || this.tenure !== undefined || this.disposed) return
+    this.decided = new Promise((decide) => {
+      this.tenure = this.hold(leases, decide)
+    })
+  }
+
+  /** Never rejects: what fails here is told, and tried again. */
+  private async hold(leases: LeaseSource, decide: () => void): Promise<void> {
+    const { signal } = this.abort
+    while (!signal.aborted) {
+      try {
+        const lease = await leases.acquire()
+        decide()
+        if (lease === undefined) await leases.whenFree(signal)
+        else await this.driveUnder(lease, signal)
+      } catch (error) {
+        decide()
+        if (signal.aborted) return
+        this.report(error, 'holding the lease')
+        await pause(RETRY_MS, signal)
+      }
+    }
+    decide()
+  }
+
+  private async driveUnder(lease: RootLease, signal: AbortSignal): Promise<void> {
+    try {
+      this.lease = lease
+      this.store = this.config.store.leased(lease)
+      await this.takeUp(lease)
+      await lease.whenLost(signal)
+    } finally {
+      this.store = undefined
+      this.lease = undefined
+      await this.letGo()
+      await lease.release()
+      this.announceMove()
+    }
+  }
+
+  private async takeUp(lease?: RootLease): Promise<void> {
+    const { rootSessionId } = this.config
+    const { store } = this
+    if (store === undefined) return
+    for (const { graphId } of await store.listEpochs(rootSessionId)) {
+      const state = await store.readGraph(graphId)
+      if (state === undefined || this.disposed) continue
+      // Nothing of an earlier holder is committed from here on, however late it comes.
+      if (lease !== undefined && !state.closed) await store.leased(lease).takeGraph(graphId)
+      if (!state.closed || state.live.claims.size > 0 || openWake(state) !== undefined)
+        this.driverOf(store, graphId).kick(state)
+    }
+  }
+
+  private async letGo(): Promise<void> {
+    const drivers = [...this.drivers.values()]
+    this.drivers.clear()
+    await Promise.all(drivers.map((driver) => driver.dispose()))
+  }
+
+  private driverOf(store: GraphControl, graphId: string): GraphDriver {
+    const { options, rootSessionId } = this.config
     let driver = this.drivers.get(graphId)
     if (driver === undefined) {
       driver = new GraphDriver(graphId, {
@@ -69,11 +156,17 @@ export class RootDrivers {
         rootSessionId,
         options,
         maxAttempts: options.maxAttempts ?? DEFAULT_ACTIVATION_ATTEMPTS,
+        backoffMs: options.retryBackoffMs ?? DEFAULT_RETRY_BACKOFF_MS,
         onMoved: () => this.announceMove(),
+        onLeaseLost: () => this.lease?.markLost(),
       })
       this.drivers.set(graphId, driver)
     }
     return driver
+  }
+
+  private report(error: unknown, doing: string): void {
+    this.config.options.onError?.(error, doing)
   }
 
   private announceMove(): void {
@@ -81,7 +174,7 @@ export class RootDrivers {
       try {
         watcher()
       } catch (error) {
-        this.config.options.onError?.(error, 'telling a watcher')
+        this.report(error, 'telling a watcher')
       }
     }
   }

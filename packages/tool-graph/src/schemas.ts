@@ -13,24 +13,28 @@ const graphId = {
 } as const
 
 export const VIEW_DESCRIPTION =
-  'Read the agent graph: works with status, operators, results. results: whole conclusions of these records. Not for polling: yield instead.'
+  'Read the agent graph: works with status, what they wait for, results. Not for polling: yield instead.'
 
 export const VIEW_PARAMETERS = {
   graphId,
+  mode: { type: 'string', enum: ['full', 'summary'], description: 'summary: counts and what runs.' },
+  since: { type: 'integer', description: 'Only what changed after this seq of an earlier view.' },
   cursor: { type: 'string', description: 'nextCursor of the page before.' },
-  results: { type: 'array', items: { type: 'string' }, description: 'Record ids, at most 8.' },
+  results: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Whole conclusions of these works or records, at most 8; id@offset for a later page.',
+  },
 } as const satisfies ParameterSchemaSpec
 
 export const UPDATE_DESCRIPTION =
-  'Commit one decision on the agent graph: addWork (the first update opens a graph), stop, or finish. Nothing runs inside this call; ready works start right after it.'
+  'Commit one decision on the agent graph: addWork (the first opens a graph), stop, retry, or finish. Nothing runs inside this call; ready works start right after it.'
+
+export const OPERATIONS = ['add_work', 'stop', 'retry', 'finish'] as const
 
 export const UPDATE_PARAMETERS = {
   graphId,
-  operation: {
-    type: 'string',
-    enum: ['add_work', 'stop', 'finish'],
-    description: 'Only this payload is used.',
-  },
+  operation: { type: 'string', enum: OPERATIONS, description: 'Only this payload is used.' },
   addWork: {
     type: 'array',
     description: 'At most 32 works.',
@@ -48,15 +52,29 @@ export const UPDATE_PARAMETERS = {
         inputIds: {
           type: 'array',
           items: { type: 'string' },
-          description: 'Works (or records) whose results it needs; it starts when they are there.',
+          description: 'Works (or records) whose results it needs.',
         },
-        targetKind: { type: 'string', enum: ['new_agent', 'new_preset', 'existing_operator'] },
+        when: {
+          type: 'string',
+          enum: ['all', 'any', 'always'],
+          description: 'Run if all inputs completed (default), any did, or always; else it is skipped.',
+        },
+        forEach: { type: 'string', description: 'One of inputIds: one work for each record of it.' },
+        targetKind: { type: 'string', enum: ['new_agent', 'new_preset', 'existing_operator', 'code_graph'] },
         agentId: { type: 'string', description: 'Default: default.' },
         subagentId: { type: 'string', description: 'For new_preset.' },
-        operatorId: { type: 'string', description: 'For existing_operator: a follow-up, same history.' },
-        replaces: { type: 'string', description: 'A work that this one supersedes.' },
+        operatorId: { type: 'string', description: 'For existing_operator: its work; same history.' },
+        graphName: { type: 'string', description: 'For code_graph.' },
+        args: { type: 'object', additionalProperties: true, description: 'For code_graph.' },
+        model: { type: 'string' },
+        effort: { type: 'string' },
+        replaces: { type: 'string', description: 'A work whose place this one takes.' },
         replacementMode: { type: 'string', enum: ['none', 'replace'] },
-        replay: { type: 'string', enum: ['safe', 'confirm'], description: 'After a crash; default safe.' },
+        replay: {
+          type: 'string',
+          enum: ['safe', 'confirm', 'model'],
+          description: 'After a crash: run again (safe, default), ask a person, or ask you.',
+        },
         selectedResultInputs: {
           type: 'array',
           description: 'Results of earlier graphs of this session.',
@@ -80,6 +98,19 @@ export const UPDATE_PARAMETERS = {
       properties: {
         targetId: { type: 'string', required: true, description: 'A work, an operator, or the graph.' },
         reason: { type: 'string', required: true },
+        cascadeDownstream: { type: 'boolean', description: 'Also all that waits for it.' },
+      },
+    },
+  },
+  retry: {
+    type: 'array',
+    description: 'Works that failed or were stopped, or that wait for your confirmation.',
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        workId: { type: 'string', required: true },
+        reason: { type: 'string', required: true },
       },
     },
   },
@@ -92,10 +123,15 @@ export const UPDATE_PARAMETERS = {
         type: 'array',
         items: { type: 'string' },
         required: true,
-        description: 'Record ids that answer the task.',
+        description: 'Works (or records) that answer the task.',
       },
       reason: { type: 'string', required: true },
     },
+  },
+  draft: {
+    type: 'string',
+    enum: ['open', 'commit'],
+    description: 'open: add works that do not run yet. commit: run them.',
   },
   idempotencyKey: { type: 'string', description: 'Same key, same update: committed once, in any turn.' },
 } as const satisfies ParameterSchemaSpec

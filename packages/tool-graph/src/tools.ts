@@ -98,10 +98,10 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
       execute: async (args, exec) => {
         const { call, controller } = admit(ctx, YIELD_TOOL, exec)
         const answer = await controller.yield(call, parseYieldInput(args))
-        exec.concludeTurn()
+        if (answer.deliveredOnIdle) exec.concludeTurn()
         return answer
       },
-      render: renderYield,
+      render: (answer) => renderYield(answer, answer.changed as unknown as GraphView | undefined),
     }),
   ]
 }

@@ -2,7 +2,17 @@
  * The vocabulary of the model's door to an agent graph: what a call carries, what a controller
  * answers, and the port through which a controller makes operators run.
  */
-import type { Claim, GraphControl, GraphState, JsonValue, Operator, Work } from 'dsh-graph-control'
+import type {
+  Claim,
+  GraphControl,
+  GraphLease,
+  GraphState,
+  JsonValue,
+  Operator,
+  TokenUsage,
+  Work,
+  WorkCondition,
+} from 'dsh-graph-control'
 
 /** Key of the service that holds the controller, or the controllers of many roots. */
 export const AGENT_GRAPH_CONTROLLER_SERVICE = 'agentGraphController'
@@ -17,30 +27,52 @@ export interface GraphCall {
 
 export interface ViewInput {
   readonly graphId?: string
+  /** `summary`: counts and what runs, without pages. Default `full`. */
+  readonly mode?: 'full' | 'summary'
   readonly cursor?: string
-  /** Record ids whose whole conclusions are wanted. */
+  /** Only what changed after this `seq` of an earlier view. */
+  readonly since?: number
+  /** Whole conclusions: record ids, or work ids for all records of a work; `@<offset>` for a later page. */
   readonly results?: readonly string[]
 }
 
 export interface UpdateInput {
   readonly graphId?: string
   readonly addWork?: readonly AddWorkInput[]
-  readonly stop?: readonly { readonly targetId: string; readonly reason: string }[]
+  readonly stop?: readonly StopInput[]
+  readonly retry?: readonly { readonly workId: string; readonly reason: string }[]
+  /** Record ids, or work ids for the conclusion of a work. */
   readonly finish?: { readonly resultIds: readonly string[]; readonly reason: string }
+  readonly draft?: 'open' | 'commit'
   readonly idempotencyKey?: string
+  /** What preprocessing dropped or corrected, told in the answer. */
+  readonly adjusted?: readonly string[]
+}
+
+export interface StopInput {
+  readonly targetId: string
+  readonly reason: string
+  readonly cascadeDownstream?: boolean
 }
 
 export interface AddWorkInput {
   readonly workId?: string
   readonly agentId?: string
   readonly subagentId?: string
+  /** An operator, or the work that it was provisioned for. */
   readonly operatorId?: string
+  readonly graphName?: string
+  readonly args?: JsonValue
   readonly instruction: string
   readonly title?: string
   readonly inputIds: readonly string[]
   readonly selectedResultInputs?: readonly { readonly sourceGraphId: string; readonly resultId: string }[]
+  readonly when?: WorkCondition
+  readonly forEach?: string
   readonly replaces?: string
-  readonly replay?: 'safe' | 'confirm'
+  readonly replay?: 'safe' | 'confirm' | 'model'
+  readonly model?: string
+  readonly effort?: string
 }
 
 export interface YieldInput {
@@ -59,20 +91,27 @@ export interface UpdateAnswer {
     readonly created: boolean
     readonly workIds: readonly string[]
   }
+  /** What was dropped or corrected before the commit; absent when nothing was. */
+  readonly adjusted?: readonly string[]
+  /** The counts, and the works of this update. */
   readonly graph: JsonValue
 }
 
 /** What `yield_agent_graph` answers. */
 export interface YieldAnswer {
   readonly graphId: string
-  /** The wake becomes a turn of its own once the session is idle. */
-  readonly deliveredOnIdle: true
+  /**
+   * True: the turn ends, and the wake becomes a turn of its own once the session is idle. False:
+   * something has changed since the last view already; `changed` shows it, and the turn goes on.
+   */
+  readonly deliveredOnIdle: boolean
   /** The reserved id of this wait. */
   readonly wakeId: string
   readonly pendingWorkCount: number
   readonly until: 'any' | 'all'
-  /** Ids of the works that can wake the session. */
+  /** What the session waits for, in words, at most 16: a work and what that one waits for. */
   readonly waitingFor: readonly string[]
+  readonly changed?: JsonValue
 }
 
 /** The model's door to the graphs of one root session. */
@@ -123,14 +162,22 @@ export interface Activation {
   readonly runId: string
 }
 
-/** How an activation ended. `interrupted`: the run was lost, and may be tried again. */
+/**
+ * How an activation ended. `interrupted`: the run was lost, and may be tried again. `needs-person`:
+ * it was refused something that only a person can allow; it is held until one says so.
+ */
 export interface ActivationEnd {
-  readonly outcome: 'completed' | 'failed' | 'aborted' | 'cancelled' | 'interrupted'
+  readonly outcome: 'completed' | 'failed' | 'aborted' | 'cancelled' | 'interrupted' | 'needs-person'
   readonly conclusion?: string
+  readonly artifacts?: readonly { readonly name: string; readonly text: string }[]
+  readonly usage?: TokenUsage
   readonly reason?: string
 }
 
-/** Runs operators. Every method is idempotent per run id and safe to repeat after a restart. */
+/**
+ * Runs operators. Every method is idempotent per run id and safe to repeat after a restart. What
+ * `provision` and `start` reject with is tried again with back-off, unless it has `retryable: false`.
+ */
 export interface GraphExecutor {
   /** Prepares the operator of a work; rejects when its target cannot be had. */
   provision?(work: Work, operator: Operator): Promise<void>
@@ -159,10 +206,19 @@ export interface WakeSender {
   deliver(delivery: WakeDelivery, signal: AbortSignal): Promise<'delivered' | 'superseded'>
 }
 
-/** Kinds of operators that a work may ask for. */
+export interface CatalogEntry {
+  readonly id: string
+  readonly description?: string
+}
+
+/** What a work may ask for. A list that is absent is not checked. */
 export interface OperatorCatalog {
-  readonly agents: readonly { readonly id: string; readonly description?: string }[]
-  readonly presets: readonly { readonly id: string; readonly description?: string }[]
+  readonly agents: readonly CatalogEntry[]
+  readonly presets: readonly CatalogEntry[]
+  /** Code graphs that may be operators. */
+  readonly graphs?: readonly CatalogEntry[]
+  /** Models that a work may name, and the efforts of each; none listed: every effort is accepted. */
+  readonly models?: readonly (CatalogEntry & { readonly efforts?: readonly string[] })[]
 }
 
 export interface ControllerOptions {
@@ -174,10 +230,14 @@ export interface ControllerOptions {
   readonly maxNewActivations?: number
   /** Default: every agent id is accepted. */
   readonly catalog?: () => OperatorCatalog
+  /** Why a code graph would refuse these arguments; empty when it would not. Asked before a commit. */
+  readonly checkArgs?: (graphName: string, args: JsonValue | undefined) => readonly string[]
   /** Default: the instruction, then the inputs as delimited data. */
   readonly renderPrompt?: (work: Work, handoffs: readonly Handoff[]) => string
   /** Attempts of an activation whose run was lost, default 3; and of a wake, default 5. */
   readonly maxAttempts?: number
+  /** First pause before a lost or refused attempt is made again, milliseconds; it doubles. Default 1,000. */
+  readonly retryBackoffMs?: number
   /** How long changes gather before a wake is made, milliseconds; default 250. */
   readonly wakeDelayMs?: number
   /** First pause after a wake that could not be delivered, milliseconds; it doubles. Default 2,000. */
@@ -185,9 +245,29 @@ export interface ControllerOptions {
   readonly onError?: (error: unknown, doing: string) => void
 }
 
+/** A lease of a root session that this process holds. */
+export interface RootLease extends GraphLease {
+  /** The store refused a commit for it: another holder commits now. */
+  markLost(): void
+  /** Resolves when it is held no more, or when the signal fires. */
+  whenLost(signal: AbortSignal): Promise<void>
+  /** Gives it back. Idempotent; nothing happens to a lost one. */
+  release(): Promise<void>
+}
+
+/** Where the lease of one root session comes from. */
+export interface LeaseSource {
+  /** The lease, or `undefined` while another process holds it. */
+  acquire(): Promise<RootLease | undefined>
+  /** Resolves when it may be had, or when the signal fires. */
+  whenFree(signal: AbortSignal): Promise<void>
+}
+
 export interface ControllerConfig {
   readonly store: GraphControl
   readonly rootSessionId: string
+  /** Where several processes may have the same root: graphs are driven only under a lease of it. */
+  readonly leases?: LeaseSource
   /** Accepted for compatibility: every id is derived from what it names. */
   readonly newId?: () => string
   readonly observeGraph?: (state: GraphState) => void

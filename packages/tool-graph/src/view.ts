@@ -1,33 +1,26 @@
 /**
- * What `view_agent_graph` shows: a bounded picture of one graph, made from the folded state. Pure.
- * Every list has at most 64 entries and says how many it leaves out.
+ * What `view_agent_graph` shows: a bounded picture of one graph, made from the folded state. Pure,
+ * and at the cost of what is shown. Every list has at most 64 entries, the whole at most
+ * {@link VIEW_BYTES}; what is left out is counted, and a cursor leads on.
  */
-import { TERMINAL_WORK_STATUSES, type GraphState, type Work } from 'dsh-graph-control'
-import { oneLine } from './data-text.ts'
+import { changedWorks, endedWorks, pendingWorks, type GraphState, type Work } from 'dsh-graph-control'
+import { cursorFor, readCursor } from './view-cursor.ts'
+import { workView, type WorkView } from './work-view.ts'
 
 export const VIEW_PAGE = 64
-const INSTRUCTION_PREVIEW_CHARS = 160
-const SUMMARY_PREVIEW_CHARS = 400
-
-export interface WorkView {
-  readonly workId: string
-  readonly title?: string
-  readonly status: string
-  readonly target: string
-  readonly instruction: string
-  readonly inputIds: readonly string[]
-  readonly waitingFor?: readonly string[]
-  readonly operatorId?: string
-  readonly reason?: string
-  readonly results: readonly { readonly recordId: string; readonly summary: string; readonly bytes: number }[]
-}
+/** Bytes of JSON of the works of one view. With ids, counts and results an answer stays under 16 KiB. */
+export const VIEW_BYTES = 11 * 1024
+/** Of those, what works that have ended may take while others wait to be shown. */
+const ENDED_BYTES = 6 * 1024
 
 export interface GraphView {
   /** False for a graph that this session does not have; every list is then empty. */
   readonly known: boolean
   readonly graphId: string | null
+  readonly phase: 'draft' | 'open' | 'closed'
   readonly closed: boolean
   readonly revision: number
+  /** Give it as `since` to see only what changed after this view. */
   readonly seq: number
   readonly counts: { readonly works: number; readonly pending: number; readonly terminal: number }
   /** Works that have not ended, a page. */
@@ -36,7 +29,16 @@ export interface GraphView {
   readonly ended: readonly WorkView[]
   readonly finish?: { readonly resultIds: readonly string[]; readonly reason: string }
   readonly omitted: { readonly live: number; readonly ended: number }
+  /** To the pending works that follow. */
   readonly nextCursor?: string
+  /** To the works that ended before those shown. */
+  readonly endedCursor?: string
+  /** The position that this view shows the changes since. */
+  readonly since?: number
+  /** Works that changed since then and are not shown. */
+  readonly moreChanged?: number
+  /** Wakes that were given up, so that the root is not woken for them. */
+  readonly exhaustedWakes?: readonly string[]
 }
 
 /** A graph that is not there: the view is total. */
@@ -44,6 +46,7 @@ export function emptyView(graphId: string | null): GraphView {
   return {
     known: false,
     graphId,
+    phase: 'open',
     closed: false,
     revision: 0,
     seq: 0,
@@ -54,55 +57,133 @@ export function emptyView(graphId: string | null): GraphView {
   }
 }
 
-function workView(state: GraphState, work: Work): WorkView {
+interface Shown {
+  readonly live: readonly WorkView[]
+  readonly ended: readonly WorkView[]
+  readonly nextCursor?: string | undefined
+  readonly endedCursor?: string | undefined
+}
+
+function viewWith(state: GraphState, shown: Shown): GraphView {
+  const { graphId, phase, closed, revision, seq, counts, finish } = state
+  const exhausted = state.live.openWakeId === undefined ? exhaustedWakes(state) : []
+  const { live, ended, nextCursor, endedCursor } = shown
   return {
-    workId: work.workId,
-    ...(work.title === undefined ? {} : { title: oneLine(work.title, INSTRUCTION_PREVIEW_CHARS) }),
-    status: work.status,
-    target: `${work.target.kind}:${work.target.id}`,
-    instruction: oneLine(work.instruction, INSTRUCTION_PREVIEW_CHARS),
-    inputIds: work.inputIds,
-    ...(work.waitingFor.length === 0 ? {} : { waitingFor: work.waitingFor }),
-    ...(work.operatorId === undefined ? {} : { operatorId: work.operatorId }),
-    ...(work.reason === undefined ? {} : { reason: oneLine(work.reason, SUMMARY_PREVIEW_CHARS) }),
-    results: work.recordIds.flatMap((recordId) => {
-      const record = state.records.get(recordId)
-      if (record === undefined) return []
-      return [{ recordId, summary: oneLine(record.summary, SUMMARY_PREVIEW_CHARS), bytes: record.bytes }]
-    }),
+    known: true,
+    graphId,
+    phase,
+    closed,
+    revision,
+    seq,
+    counts,
+    live,
+    ended,
+    ...(finish === undefined ? {} : { finish: { resultIds: finish.resultIds, reason: finish.reason } }),
+    omitted: { live: counts.pending - live.length, ended: counts.terminal - ended.length },
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+    ...(endedCursor === undefined ? {} : { endedCursor }),
+    ...(exhausted.length === 0 ? {} : { exhaustedWakes: exhausted }),
   }
 }
 
-const CURSOR = /^work:(?<workId>.+)$/u
+/** The newest wake, if it was given up and reported what nobody has seen. */
+function exhaustedWakes(state: GraphState): readonly string[] {
+  if (state.live.wokenChangeSeq <= state.seenChangeSeq) return []
+  let newest: { wakeId: string; status: string } | undefined
+  for (const wake of state.wakes.values()) if (wake.dueAt === undefined) newest = wake
+  return newest?.status === 'exhausted' ? [newest.wakeId] : []
+}
+
+/** As many of the works as fit, at least one. */
+function fit(
+  state: GraphState,
+  works: readonly Work[],
+  bytes: number,
+): { views: readonly WorkView[]; bytesLeft: number } {
+  const views: WorkView[] = []
+  let bytesLeft = bytes
+  for (const work of works) {
+    const view = workView(state, work)
+    bytesLeft -= Buffer.byteLength(JSON.stringify(view))
+    if (bytesLeft < 0 && views.length > 0) return { views, bytesLeft: 0 }
+    views.push(view)
+  }
+  return { views, bytesLeft: Math.max(0, bytesLeft) }
+}
 
 /**
- * One page of a graph. The cursor names the last work shown; works are never removed, so it stays
- * valid when that work has ended meanwhile.
+ * One page of a graph: works that are pending, in order of addition, and on the first page the
+ * newest ones that ended. Each list has a cursor of its own to what it leaves out.
  *
- * @returns `undefined` for a cursor that names no work of this graph.
+ * @returns `undefined` for a cursor that is none of this graph.
  */
 export function viewOf(state: GraphState, cursor?: string): GraphView | undefined {
-  const works = [...state.works.values()]
-  const after = cursor === undefined ? undefined : CURSOR.exec(cursor)?.groups?.['workId']
-  if (cursor !== undefined && (after === undefined || !state.works.has(after))) return undefined
-  const from = after === undefined ? 0 : works.findIndex((work) => work.workId === after) + 1
-  const live = works.slice(from).filter((work) => !TERMINAL_WORK_STATUSES.has(work.status))
-  const ended = works.filter((work) => TERMINAL_WORK_STATUSES.has(work.status))
-  const page = live.slice(0, VIEW_PAGE)
-  const last = page.at(-1)
-  return {
-    known: true,
-    graphId: state.graphId,
-    closed: state.closed,
-    revision: state.revision,
-    seq: state.seq,
-    counts: state.counts,
-    live: page.map((work) => workView(state, work)),
-    ended: ended.slice(-VIEW_PAGE).map((work) => workView(state, work)),
-    ...(state.finish === undefined
-      ? {}
-      : { finish: { resultIds: state.finish.resultIds, reason: state.finish.reason } }),
-    omitted: { live: live.length - page.length, ended: Math.max(0, ended.length - VIEW_PAGE) },
-    ...(live.length > page.length && last !== undefined ? { nextCursor: `work:${last.workId}` } : {}),
-  }
+  if (cursor === undefined) return firstPage(state)
+  const place = readCursor(state.graphId, cursor)
+  if (place === undefined) return undefined
+  return place.section === 'ended' ? endedPage(state, place.key) : livePage(state, place.key)
+}
+
+function firstPage(state: GraphState): GraphView {
+  const ended = endedOf(state, Number.POSITIVE_INFINITY, ENDED_BYTES)
+  const live = liveOf(state, 0, VIEW_BYTES - ENDED_BYTES + ended.bytesLeft)
+  return viewWith(state, {
+    live: live.views,
+    ended: ended.views,
+    nextCursor: live.next,
+    endedCursor: ended.next,
+  })
+}
+
+function livePage(state: GraphState, afterOrdinal: number): GraphView {
+  const { views, next } = liveOf(state, afterOrdinal, VIEW_BYTES)
+  return viewWith(state, { live: views, ended: [], nextCursor: next })
+}
+
+function endedPage(state: GraphState, beforeChangeSeq: number): GraphView {
+  const { views, next } = endedOf(state, beforeChangeSeq, VIEW_BYTES)
+  return viewWith(state, { live: [], ended: views, endedCursor: next })
+}
+
+function liveOf(state: GraphState, afterOrdinal: number, bytes: number) {
+  const works = pendingWorks(state, { afterOrdinal, limit: VIEW_PAGE + 1 })
+  const { views, bytesLeft } = fit(state, works.slice(0, VIEW_PAGE), bytes)
+  const last = works[views.length - 1]
+  const hasMore = works.length > views.length && last !== undefined
+  return { views, bytesLeft, next: hasMore ? cursorFor(state.graphId, 'work', last.ordinal) : undefined }
+}
+
+function endedOf(state: GraphState, beforeChangeSeq: number, bytes: number) {
+  const works = endedWorks(state, { beforeChangeSeq, limit: VIEW_PAGE + 1 })
+  const { views, bytesLeft } = fit(state, works.slice(0, VIEW_PAGE), bytes)
+  const last = works[views.length - 1]?.endedChangeSeq
+  const hasMore = works.length > views.length && last !== undefined
+  return { views, bytesLeft, next: hasMore ? cursorFor(state.graphId, 'ended', last) : undefined }
+}
+
+/** Counts, what runs and what is next: nothing of what ended. */
+export function summaryOf(state: GraphState): GraphView {
+  const works = pendingWorks(state, { limit: VIEW_PAGE })
+  const frontier = works.filter((work) => work.status !== 'waiting').slice(0, 16)
+  const { views } = fit(state, frontier, VIEW_BYTES / 2)
+  return viewWith(state, { live: views, ended: [] })
+}
+
+/** What changed since an earlier view; the whole first page where that is not known any more. */
+export function changesSince(state: GraphState, since: number): GraphView | undefined {
+  const changed = changedWorks(state, since)
+  if (changed === undefined) return viewOf(state)
+  const view = selectionOf(state, changed)
+  const shown = view.live.length + view.ended.length
+  return { ...view, since, ...(changed.length > shown ? { moreChanged: changed.length - shown } : {}) }
+}
+
+/** A view of some works only, with the counts of all; `omitted` counts the rest of the graph. */
+export function selectionOf(state: GraphState, works: readonly Work[]): GraphView {
+  const { views } = fit(state, works.slice(0, VIEW_PAGE), VIEW_BYTES)
+  const isOver = (at: number): boolean => works[at]?.endedAt !== undefined
+  return viewWith(state, {
+    live: views.filter((_, at) => !isOver(at)),
+    ended: views.filter((_, at) => isOver(at)),
+  })
 }

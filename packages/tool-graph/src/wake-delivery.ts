@@ -10,16 +10,25 @@ import {
   type GraphState,
   type Wake,
 } from 'dsh-graph-control'
+import { pause } from './pause.ts'
 import type { WakeSender } from './types.ts'
 import { wakeMessage } from './wake-message.ts'
 
-const OPEN: ReadonlySet<Wake['status']> = new Set<Wake['status']>(['pending', 'running', 'retryable_failed'])
 /** The longest pause is this many times the first. */
 const MAX_BACKOFF_FACTOR = 32
 
 /** The wake that is on its way, if any. */
 export function openWake(state: GraphState): Wake | undefined {
-  for (const wake of state.wakes.values()) if (OPEN.has(wake.status)) return wake
+  const { openWakeId } = state.live
+  return openWakeId === undefined ? undefined : state.wakes.get(openWakeId)
+}
+
+/** A scheduled wake whose time has come. */
+function dueWake(state: GraphState): Wake | undefined {
+  for (const wakeId of state.live.scheduledWakes.keys()) {
+    const wake = state.wakes.get(wakeId)
+    if (wake !== undefined && (wake.dueAt ?? 0) <= Date.now()) return wake
+  }
   return undefined
 }
 
@@ -30,8 +39,16 @@ export function openWake(state: GraphState): Wake | undefined {
  */
 function isWanted(state: GraphState | undefined, wake: Wake, attempts: number): boolean {
   if (state === undefined || state.closed) return false
-  if (state.wait?.until === 'all' && state.counts.pending > 0) return false
+  // A person, a time or a question to the model does not wait for the rest.
+  if (wake.dueAt !== undefined) return true
+  if (state.wait?.until === 'all' && state.counts.pending > 0 && !isHeld(state)) return false
   return attempts > 1 || state.seenChangeSeq < wake.snapshotVersion
+}
+
+function isHeld(state: GraphState): boolean {
+  for (const claimId of state.live.claims.keys())
+    if (state.claims.get(claimId)?.hold !== undefined) return true
+  return false
 }
 
 export interface WakeDeliveryDeps {
@@ -46,19 +63,6 @@ export interface WakeDeliveryDeps {
   readonly onError: (error: unknown, doing: string) => void
   /** Called when a delivery is over, whatever came of it. */
   readonly onSettled: () => void
-}
-
-/** Resolves after the delay, or at once when the signal fires. */
-function moment(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, delayMs)
-    signal.addEventListener('abort', end, { once: true })
-  })
 }
 
 export class WakeDelivery {
@@ -97,7 +101,7 @@ export class WakeDelivery {
   private async run(delayMs: number): Promise<void> {
     const { signal } = this.abort
     try {
-      await moment(delayMs, signal)
+      await pause(delayMs, signal)
       if (!signal.aborted) await this.deliver()
     } catch (error) {
       if (!signal.aborted) this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
@@ -110,7 +114,9 @@ export class WakeDelivery {
   /** The open wake, or a new one for what the root has not seen. */
   private async claim(state: GraphState): Promise<Wake | undefined> {
     const open = openWake(state)
-    if (open !== undefined) return open
+    if (open !== undefined) return open.status === 'waiting_permission' ? undefined : open
+    const due = state.closed ? undefined : dueWake(state)
+    if (due !== undefined) return due
     if (state.closed || state.changeSeq <= state.seenChangeSeq) return undefined
     const { graphId, rootSessionId, store } = this.deps
     const wakeId = graphWakeId(graphId, state.changeSeq)
@@ -120,7 +126,7 @@ export class WakeDelivery {
       snapshotVersion: state.changeSeq,
       rootSessionId,
     })
-    return OPEN.has(wake.status) ? wake : undefined
+    return wake.status === 'pending' ? wake : undefined
   }
 
   private async deliver(): Promise<void> {
@@ -148,7 +154,7 @@ export class WakeDelivery {
       const status = await sender.deliver(
         {
           ...settle,
-          message: wakeMessage(state),
+          message: wakeMessage(state, attempts),
           stillWanted: async () => isWanted(await store.readGraph(graphId), wake, attempts),
         },
         this.abort.signal,
@@ -164,6 +170,7 @@ export class WakeDelivery {
         ...settle,
         status: exhausted ? 'exhausted' : 'retryable_failed',
         failureReason,
+        ...(exhausted ? {} : { retryAt: this.earliestAt }),
       })
       this.deps.onError(
         error,

@@ -74,7 +74,7 @@ describe('driving a graph', () => {
 
   it('keeps a poison work from blocking its siblings', async () => {
     const executor = new HandExecutor(({ work: { workId } }) => {
-      if (workId === 'bad') throw new Error('no such thing')
+      if (workId === 'bad') throw Object.assign(new Error('no such thing'), { retryable: false })
       return { outcome: 'completed', conclusion: 'fine' }
     })
     const { call, state } = await rig({ executor })
@@ -83,7 +83,7 @@ describe('driving a graph', () => {
     const { works } = await state()
     expect(works.get('good')?.status).toBe('completed')
     expect(works.get('bad')).toMatchObject({ status: 'failed', reason: 'no such thing' })
-    expect(works.get('after')?.status).toBe('failed')
+    expect(works.get('after')).toMatchObject({ status: 'skipped', reason: 'input bad failed' })
     expect(textOf(await call('view', {}))).toContain('no such thing')
   })
 
@@ -122,8 +122,11 @@ describe('driving a graph', () => {
     const executor = new HandExecutor(() => ({ outcome: 'interrupted' }))
     const { call, state } = await rig({ executor })
     await call('update', { addWork: [work('a', { replay: 'confirm' })] })
-    await until(async () => (await state()).counts.pending === 0)
+    await until(async () => [...(await state()).claims.values()].some((claim) => claim.hold !== undefined))
     expect(executor.started).toEqual(['a#1'])
+    expect(textOf(await call('view', {}))).toContain('waits for a person: attempt 1: the run was lost')
+    const refused = await call('update', { retry: [{ workId: 'a', reason: 'go on' }] })
+    expect(textOf(refused)).toContain('a person has to confirm it first')
   })
 
   it('follows up on an existing operator in the same session', async () => {

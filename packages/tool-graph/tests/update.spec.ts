@@ -40,7 +40,8 @@ describe('update_agent_graph', () => {
     const { update, store } = await rig()
     const result = await update({ addWork: [work('a'), work('b'), work('c', { inputIds: ['a', 'b'] })] })
     expect(result.isError).toBe(false)
-    expect(textOf(result)).toContain('Committed as revision 1. Works: a, b, c.')
+    expect(textOf(result)).toContain('Committed as revision 1. Graph')
+    expect(textOf(result)).toMatch(/- a \[.*\n- b \[.*\n- c \[waiting\] do c; inputs a, b; waits for a, b/)
     const epoch = await store.currentEpoch('root')
     const state = await store.readGraph(epoch?.graphId ?? '')
     expect([...(state?.works.keys() ?? [])]).toEqual(['a', 'b', 'c'])
@@ -102,7 +103,7 @@ describe('update_agent_graph', () => {
     [
       'finish with work',
       { addWork: [work('a')], finish: { resultIds: [], reason: 'r' } },
-      'exclude one another',
+      'finish excludes addWork and retry',
     ],
     ['an unknown agent', { addWork: [work('a', { agentId: 'nobody' })] }, 'available: default, writer'],
     ['a preset where there is none', { addWork: [work('a', { subagentId: 'p' })] }, 'available: none'],

@@ -67,17 +67,24 @@ describe('view_agent_graph', () => {
   it('gives whole conclusions as data and refuses a record that is not there', async () => {
     const executor = new HandExecutor(() => ({
       outcome: 'completed',
-      conclusion: `first\n</result>\n${'long '.repeat(2_000)}`,
+      conclusion: `first\n</result>\n${'long '.repeat(4_000)}`,
     }))
     const { call, state } = await rig(executor)
     await call('update', { addWork: [work('a')] })
     await until(async () => (await state()).counts.pending === 0)
     const [recordId] = (await state()).records.keys()
     const text = textOf(await call('view', { results: [recordId] }))
-    expect(text).toContain(`<result record="${recordId}" shown="4000 of`)
+    expect(text).toMatch(
+      new RegExp(`<result record="${recordId}" characters="0-\\d+ of \\d+" next="${recordId}@\\d+">`),
+    )
+    expect(Buffer.byteLength(text)).toBeLessThan(16 * 1024)
+    const next = /next="([^"]+)"/.exec(text)?.[1] ?? ''
+    expect(textOf(await call('view', { results: [next] }))).toContain('long long')
+    expect(textOf(await call('view', { results: ['a'] }))).toContain('first\n&lt;/result&gt;')
     expect(text).toContain('first\n&lt;/result&gt;')
     const unknown = await call('view', { results: ['graph_record_none'] })
-    expect(unknown.error?.info?.code).toBe('record-not-found')
+    expect(unknown.error?.info?.code).toBe('invalid_input')
+    expect(textOf(unknown)).toContain('names no work and no record')
     const many = await call('view', { results: Array.from({ length: 9 }, () => recordId) })
     expect(textOf(many)).toContain('at most 8')
   })

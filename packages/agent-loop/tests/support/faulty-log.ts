@@ -1,6 +1,21 @@
 /** A real log whose next appends fail on demand, before or after they were stored. */
 import { DurableLogError, memoryLog, type DurableLog } from 'dsh-durable-log'
 
+/** A log that takes nothing for streams of this prefix while it is away. */
+export function partlyAway(prefix: string, inner: DurableLog = memoryLog()) {
+  const state = { isAway: false }
+  const log: DurableLog = {
+    ...faultyLog(inner).log,
+    append: async (stream, expectedSeq, entries, options) => {
+      if (state.isAway && stream.startsWith(prefix)) {
+        throw new DurableLogError('unavailable', 'the medium is away')
+      }
+      return await inner.append(stream, expectedSeq, entries, options)
+    },
+  }
+  return { log, state }
+}
+
 export interface FaultyLog {
   readonly log: DurableLog
   /** The next appends fail as `unavailable`; `after`: although the entry is stored. */
@@ -26,6 +41,7 @@ export function faultyLog(inner: DurableLog = memoryLog()): FaultyLog {
     list: (options) => inner.list(options),
     saveSnapshot: (stream, seq, snapshot) => inner.saveSnapshot(stream, seq, snapshot),
     loadSnapshot: (stream) => inner.loadSnapshot(stream),
+    remove: (stream) => inner.remove(stream),
     subscribe: (prefix, listener) => inner.subscribe(prefix, listener),
     close: () => inner.close(),
   }

@@ -1,6 +1,6 @@
 /** A plain model of what the lanes promise, beside the real state; it throws when a promise is broken. */
 import { Block, LaneState, type Blocking, type LaneItem } from '../../src/lane-state.ts'
-import { pick, type Random } from './random.ts'
+import type { Random } from './random.ts'
 
 const SESSIONS = ['a', 'b', 'c', 'd', 'e']
 const WIDTHS = { main: 2, cron: 1 }
@@ -30,9 +30,9 @@ export class LaneModel {
   add(random: Random): void {
     const item: LaneItem = {
       id: `run-${this.added.size}`,
-      sessionId: pick(random, SESSIONS),
-      lane: pick(random, LANES),
-      level: pick(random, [0, 1, 2] as const),
+      sessionId: random.pick(SESSIONS),
+      lane: random.pick(LANES),
+      level: random.pick([0, 1, 2] as const),
       collects: false,
     }
     this.added.add(item.id)
@@ -41,17 +41,17 @@ export class LaneModel {
   }
 
   remove(random: Random): void {
-    const queue = this.queue(pick(random, SESSIONS))
+    const queue = this.queue(random.pick(SESSIONS))
     if (queue.length === 0) return
-    const [item] = queue.splice(Math.floor(random() * queue.length), 1)
+    const [item] = queue.splice(random.int(queue.length), 1)
     if (item === undefined) return
     must(this.state.remove(item.id, this.now), 'a waiting run can be taken out')
     this.removed.add(item.id)
   }
 
   toggle(random: Random): void {
-    const sessionId = pick(random, SESSIONS)
-    const block = pick(random, BLOCKS)
+    const sessionId = random.pick(SESSIONS)
+    const block = random.pick(BLOCKS)
     const blocks = this.blocked.get(sessionId)
     if (blocks?.delete(block) === true) this.state.unblock(sessionId, block, this.now)
     else {
@@ -62,7 +62,7 @@ export class LaneModel {
 
   finish(random: Random): void {
     if (this.running.size === 0) return
-    const item = pick(random, [...this.running.values()])
+    const item = random.pick([...this.running.values()])
     this.running.delete(item.sessionId)
     this.state.finish(item.id, this.now)
   }
@@ -99,8 +99,8 @@ function widthOf(lane: string): number {
 }
 
 export function step(model: LaneModel, random: Random): void {
-  model.now += Math.floor(random() * 10)
-  const dice = random()
+  model.now += random.int(10)
+  const dice = random.fraction()
   if (dice < 0.45) model.add(random)
   else if (dice < 0.8) model.finish(random)
   else if (dice < 0.9) model.remove(random)

@@ -15,9 +15,11 @@ import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
 import ToolRuntime from '@deepseek-ai/dsh-tools'
 import { memoryLog, type DurableLog, type Processes } from 'dsh-durable-log'
 import { onTestFinished } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
 import { Config } from '../../src/config.ts'
 import type { AgentLoopHost } from '../../src/index.ts'
 import { mountHost } from '../../src/mount-host.ts'
+import type { RunHost } from '../../src/host.ts'
 import { GateModel } from './gate-model.ts'
 import { ManualClock } from './manual-clock.ts'
 
@@ -28,6 +30,8 @@ export interface WorldOptions {
   readonly config?: Partial<Config>
   /** Which process the host believes to be in; for leases between processes. */
   readonly processes?: Processes
+  /** Times what nobody waits for; the test moves it. Default: the system's. */
+  readonly background?: Clock
 }
 
 export class World {
@@ -40,6 +44,8 @@ export class World {
   readonly sessions: string | undefined
   private readonly config: Config
   private readonly processes: Processes | undefined
+  private readonly background: Clock | undefined
+  private runHost: RunHost | undefined
   private row: { dispose(): PromiseLike<unknown> } | undefined
 
   private constructor(parts: {
@@ -50,6 +56,7 @@ export class World {
     sessions: string | undefined
     config: Config
     processes: Processes | undefined
+    background: Clock | undefined
   }) {
     this.ctx = parts.ctx
     this.model = parts.model
@@ -58,6 +65,7 @@ export class World {
     this.sessions = parts.sessions
     this.config = parts.config
     this.processes = parts.processes
+    this.background = parts.background
   }
 
   /** Boots a world; the test that asked for it disposes it, and fails when a timer is left. */
@@ -69,8 +77,8 @@ export class World {
     ctx.provide('durableLog', log)
     const clock = new ManualClock()
     const config = Config(options.config ?? {})
-    const { processes } = options
-    const world = new World({ ctx, model, clock, log, sessions, config, processes })
+    const { processes, background } = options
+    const world = new World({ ctx, model, clock, log, sessions, config, processes, background })
     await world.mount()
     onTestFinished(async () => {
       await ctx.fiber.dispose()
@@ -86,17 +94,24 @@ export class World {
     return host
   }
 
+  /** What the host holds of events; also when it is unloaded. */
+  get streams(): RunHost['events'] {
+    if (this.runHost === undefined) throw new Error('the host was never mounted')
+    return this.runHost.events
+  }
+
   /** Loads the host alone, for the first time or again. */
   async mount(): Promise<void> {
     this.row = await this.ctx.plugin({
       name: 'agent-loop-host-under-test',
       inject: ['agents', 'sessions', 'durableLog'],
-      apply: (live: Context) => {
-        const { clock, leaseClock, processes } = this
-        return mountHost(live, this.config, {
+      apply: async (live: Context) => {
+        const { clock, leaseClock, processes, background } = this
+        this.runHost = await mountHost(live, this.config, {
           clock,
           leaseClock,
           ...(processes === undefined ? {} : { processes }),
+          ...(background === undefined ? {} : { background }),
         })
       },
     })

@@ -6,6 +6,7 @@ import { argumentContract } from './argument-contract.ts'
 import { logTests, type OpenLog, type TestApi } from './harness.ts'
 import { lifeContract } from './life-contract.ts'
 import { readContract } from './read-contract.ts'
+import { removeContract } from './remove-contract.ts'
 
 /**
  * Defines the contract suite for one adapter.
@@ -19,6 +20,7 @@ export function durableLogContract(api: TestApi, name: string, open: OpenLog): v
   api.describe(`durable log contract: ${name}`, () => {
     api.describe('append', () => appendContract(test))
     api.describe('read, list and snapshots', () => readContract(test))
+    api.describe('remove', () => removeContract(test))
     api.describe('arguments', () => argumentContract(test))
     api.describe('subscribe, close and reopen', () => lifeContract(test))
   })

@@ -31,7 +31,9 @@ import type {
 import { type Random, randomFrom } from './random.ts'
 
 /** `snapshot` is `saveSnapshot`, `load` is `loadSnapshot`. */
-export type FaultPoint = `${'before' | 'after'}-${'append' | 'read' | 'list' | 'snapshot' | 'load'}`
+export type FaultOperation = 'append' | 'read' | 'list' | 'snapshot' | 'load' | 'remove'
+
+export type FaultPoint = `${'before' | 'after'}-${FaultOperation}`
 
 /** An operation at a point. */
 export interface FaultCall {
@@ -163,6 +165,12 @@ class FaultyWrapper implements FaultyLog {
     return this.between('load', { stream: name }, () => this.log.loadSnapshot(name))
   }
 
+  async remove(stream: string): Promise<void> {
+    this.assertOpen()
+    const name = checkStream(stream)
+    return this.between('remove', { stream: name }, () => this.log.remove(name))
+  }
+
   subscribe(prefix: string, listener: (head: StreamHead) => void): () => void {
     this.assertOpen()
     return this.log.subscribe(prefix, listener)
@@ -178,7 +186,7 @@ class FaultyWrapper implements FaultyLog {
   }
 
   private between<T>(
-    operation: 'append' | 'read' | 'list' | 'snapshot' | 'load',
+    operation: FaultOperation,
     call: { readonly stream: string; readonly entries?: readonly Entry[] },
     operate: () => Promise<T>,
   ): Promise<T> {

@@ -9,6 +9,7 @@ export {
   type FaultCondition,
   faultyLog,
   type FaultyLog,
+  type FaultOperation,
   type FaultPlan,
   type FaultPoint,
 } from './faulty-log.ts'

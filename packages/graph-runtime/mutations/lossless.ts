@@ -1,0 +1,96 @@
+/** Faults of the check that a result is JSON which loses nothing: R80 to R85. */
+import type { Mutation } from './mutation.ts'
+
+export const mutations: readonly Mutation[] = [
+  {
+    requirement: 'R80',
+    file: 'json-containers.ts',
+    search: 'prototype === Object.prototype || prototype === null',
+    replace: 'prototype === Object.prototype',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R80',
+    file: 'json-containers.ts',
+    search: 'return isIntrinsicObjectPrototype(prototype) ? undefined : instanceText(value)',
+    replace: 'return instanceText(value)',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R81',
+    file: 'lossless.ts',
+    search: "return 'a BigInt'",
+    replace: 'return undefined',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R81',
+    file: 'lossless.ts',
+    search: "Object.is(value, -0) ? 'negative zero' : undefined",
+    replace: 'undefined',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R81',
+    file: 'json-containers.ts',
+    search: 'return hasExtras(value) ?',
+    replace: 'return hasExtras([]) ?',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R81',
+    file: 'json-containers.ts',
+    search: 'if (Object.getOwnPropertySymbols(value).length === 0) return undefined',
+    replace: 'return undefined',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R81',
+    file: 'lossless.ts',
+    search: "index in items ? problem : 'a hole of a sparse array'",
+    replace: 'problem',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R82',
+    file: 'lossless.ts',
+    search: 'const scanned = Math.min(this.depth, SCANNED_DEPTH)',
+    replace: 'const scanned = Math.min(this.holders.length, SCANNED_DEPTH)',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R83',
+    file: 'lossless.ts',
+    search: "return 'a function'",
+    replace: 'return Reflect.apply(value as () => undefined, undefined, [])',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R83',
+    file: 'json-containers.ts',
+    search: 'return isIntrinsicObjectPrototype(prototype) ? undefined : instanceText(value)',
+    replace: 'return undefined',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R84',
+    file: 'pretty-json.ts',
+    search: 'return isDeeperThan(value, INDENTED_DEPTH) ? compactJson(value) :',
+    replace: 'return',
+    spec: 'call.spec.ts',
+  },
+  {
+    requirement: 'R84',
+    file: 'lossless.ts',
+    search: 'if (depth > 2 * SHOWN_SEGMENTS && at === SHOWN_SEGMENTS) {',
+    replace: 'if (depth < 0) {',
+    spec: 'outcome.spec.ts',
+  },
+  {
+    requirement: 'R85',
+    file: 'outcome.ts',
+    search: "if (lossy.path === 'result') return 'end with a value, null if there is none'",
+    replace: '',
+    spec: 'outcome.spec.ts',
+  },
+]

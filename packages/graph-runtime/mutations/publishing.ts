@@ -1,0 +1,118 @@
+/** Faults of definitions that publish themselves: R10 to R21, R97, R100. */
+import type { Mutation } from './mutation.ts'
+
+export const mutations: readonly Mutation[] = [
+  {
+    requirement: 'R10',
+    file: 'definition.ts',
+    search: '  publish(definition)\n',
+    replace: '  publish({ ...definition })\n',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R11',
+    file: 'queue.ts',
+    search: '  put(state, old, next)\n',
+    replace: '  if (state.hosts.size > 0) put(state, old, next)\n',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R12',
+    file: 'queue.ts',
+    search: 'for (const { definition } of known) host.mount(definition)',
+    replace: 'for (const { definition } of known.toReversed()) host.mount(definition)',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R13',
+    file: 'queue.ts',
+    search: 'if (old === undefined) host.mount(definition)',
+    replace: 'if (old === undefined) queueMicrotask(() => host.mount(definition))',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R14',
+    file: 'definition.ts',
+    search: 'definition = invalidDefinition(options, error, origin, dispose)',
+    replace: 'throw error',
+    spec: 'definition.spec.ts',
+  },
+  {
+    requirement: 'R14',
+    file: 'auto-mount.ts',
+    search: 'is skipped: ${messageOf(error)}`)',
+    replace: 'is skipped`)',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R15',
+    file: 'auto-mount.ts',
+    search: '    } catch (error) {\n',
+    replace: '    } catch (error) {\n      if (entries.size >= 0) throw error\n',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R16',
+    file: 'auto-mount.ts',
+    search: 'if (!LIVE.includes(ctx.fiber.state)) return',
+    replace: '',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R17',
+    file: 'auto-mount.ts',
+    search: 'await Promise.all(Array.from(entries.keys(), unmount))',
+    replace: 'void unmount',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R18',
+    file: 'queue.ts',
+    search: 'const known = state.published.slice()',
+    replace: 'const known = state.published.splice(0)',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R19',
+    file: 'queue.ts',
+    search: 'if (old === undefined) host.mount(definition)',
+    replace: 'if (old === undefined) void host',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R20',
+    file: 'queue.ts',
+    search: 'for (const { definition } of known) host.mount(definition)',
+    replace: 'void known',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R21',
+    file: 'queue.ts',
+    search: 'next.turn !== old.turn && ',
+    replace: '',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R21',
+    file: 'graph-layers.ts',
+    search: 'if (this.own(name, scope) === undefined) return',
+    replace: 'if (name !== undefined) return',
+    spec: 'auto-mount.spec.ts',
+  },
+  {
+    requirement: 'R97',
+    file: 'definition.ts',
+    search: 'return assemble(options, check(options), callSite(createGraphDefinition), {})',
+    replace:
+      'const made = assemble(options, check(options), callSite(createGraphDefinition), {}); publish(made); return made',
+    spec: 'registry.spec.ts',
+  },
+  {
+    requirement: 'R100',
+    file: 'graph-layers.ts',
+    search: 'if (this.own(name, scope) === undefined) return',
+    replace: 'if (name !== undefined) return',
+    spec: 'auto-mount.spec.ts',
+  },
+]

@@ -1,0 +1,55 @@
+/**
+ * The graphs of one root session, as its tools may see them: its own and no other's.
+ */
+import type { GraphControl, GraphEpoch, GraphState } from 'dsh-graph-control'
+import { AgentGraphError } from './errors.ts'
+import type { AddWorkInput, ControllerConfig, OperatorCatalog } from './types.ts'
+
+export class RootGraphs {
+  readonly rootSessionId: string
+  readonly store: GraphControl
+  private readonly config: ControllerConfig
+
+  constructor(config: ControllerConfig) {
+    this.config = config
+    this.store = config.store
+    this.rootSessionId = config.rootSessionId
+  }
+
+  catalog(): OperatorCatalog | undefined {
+    return this.config.options.catalog?.()
+  }
+
+  /** Why the code graphs that an update asks for would refuse their arguments. */
+  argumentProblems(works: readonly AddWorkInput[]): readonly string[] {
+    const { checkArgs } = this.config.options
+    if (checkArgs === undefined) return []
+    return works.flatMap(({ graphName, args }, index) =>
+      graphName === undefined
+        ? []
+        : checkArgs(graphName, args).map((problem) => `addWork[${index}].args: ${problem}`),
+    )
+  }
+
+  currentEpoch(): Promise<GraphEpoch | undefined> {
+    return this.store.currentEpoch(this.rootSessionId)
+  }
+
+  /** The graph meant, if it belongs to this root. Without an id: the one of the current epoch. */
+  async own(graphId: string | undefined): Promise<GraphState | undefined> {
+    const id = graphId ?? (await this.currentEpoch())?.graphId
+    if (id === undefined) return undefined
+    const state = await this.store.readGraph(id)
+    return state?.rootSessionId === this.rootSessionId ? state : undefined
+  }
+
+  /** @throws AgentGraphError `unknown_graph`. */
+  unknown(graphId: string | undefined): AgentGraphError {
+    return new AgentGraphError(
+      'unknown_graph',
+      graphId === undefined
+        ? 'this session has no graph yet; add work first'
+        : `this session has no graph "${graphId}"; leave graphId out for the current one`,
+    )
+  }
+}

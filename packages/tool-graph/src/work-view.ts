@@ -1,0 +1,104 @@
+/** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
+import type { GraphRecord, GraphState, Work } from 'dsh-graph-control'
+import { oneLine } from './data-text.ts'
+
+const INSTRUCTION_CHARS = 120
+const SUMMARY_CHARS = 160
+const REASON_CHARS = 240
+/** Entries of a list inside of one work. */
+const LISTED = 8
+
+export interface ResultView {
+  readonly recordId: string
+  readonly summary: string
+  readonly bytes: number
+  /** Of an artifact. */
+  readonly name?: string
+}
+
+export interface WorkView {
+  readonly workId: string
+  readonly title?: string
+  readonly status: string
+  readonly target: string
+  /** The first words; absent where there is a title. */
+  readonly instruction?: string
+  readonly inputIds?: readonly string[]
+  /** In words: upstream works, a person, the model, a time. Of a work that is not over. */
+  readonly waitsFor?: readonly string[]
+  readonly operatorId?: string
+  readonly claim?: { readonly admission: string; readonly attempt: number; readonly retryReason?: string }
+  readonly reason?: string
+  readonly replacedBy?: string
+  readonly items?: { readonly total: number; readonly pending: number }
+  readonly results?: readonly ResultView[]
+  /** Records beyond those listed; their work id in `results` of a view gives them all. */
+  readonly moreResults?: number
+}
+
+export function workView(state: GraphState, work: Work): WorkView {
+  const { workId, title, status, target, inputIds, operatorId, reason, replacedBy, itemWorkIds } = work
+  const claim = claimView(state, work)
+  const waitsFor = waitsForOf(state, work)
+  const records = work.recordIds.flatMap((id) => state.records.get(id) ?? [])
+  return {
+    workId,
+    ...(title === undefined
+      ? { instruction: oneLine(work.instruction, INSTRUCTION_CHARS) }
+      : { title: oneLine(title, INSTRUCTION_CHARS) }),
+    status,
+    target: `${target.kind}:${target.id}`,
+    ...(inputIds.length === 0 ? {} : { inputIds: listed(inputIds) }),
+    ...(waitsFor.length === 0 ? {} : { waitsFor }),
+    ...(operatorId === undefined ? {} : { operatorId }),
+    ...(claim === undefined ? {} : { claim }),
+    ...(reason === undefined ? {} : { reason: oneLine(reason, REASON_CHARS) }),
+    ...(replacedBy === undefined ? {} : { replacedBy }),
+    ...(itemWorkIds === undefined
+      ? {}
+      : { items: { total: itemWorkIds.length, pending: work.waitingFor.length } }),
+    ...(records.length === 0 ? {} : { results: records.slice(0, LISTED).map(resultView) }),
+    ...(records.length <= LISTED ? {} : { moreResults: records.length - LISTED }),
+  }
+}
+
+function resultView({ recordId, summary, bytes, name }: GraphRecord): ResultView {
+  return {
+    recordId,
+    summary: oneLine(summary, SUMMARY_CHARS),
+    bytes,
+    ...(name === undefined ? {} : { name: oneLine(name, INSTRUCTION_CHARS) }),
+  }
+}
+
+function claimView(state: GraphState, { claimId, status }: Work): WorkView['claim'] {
+  const claim = claimId === undefined || status === 'completed' ? undefined : state.claims.get(claimId)
+  if (claim === undefined) return undefined
+  const { admissionStatus: admission, attempt, retryReason } = claim
+  return {
+    admission,
+    attempt,
+    ...(retryReason === undefined ? {} : { retryReason: oneLine(retryReason, REASON_CHARS) }),
+  }
+}
+
+/** What has to happen before the work goes on; nothing for one that runs or is over. */
+export function waitsForOf(state: GraphState, work: Work): readonly string[] {
+  if (work.endedAt !== undefined) return []
+  if (state.phase === 'draft') return ['the draft to be committed']
+  const claim = work.claimId === undefined ? undefined : state.claims.get(work.claimId)
+  if (claim?.hold !== undefined) {
+    const who = claim.hold.kind === 'person' ? 'a person' : 'you (retry it)'
+    return [`${who}: ${oneLine(claim.hold.reason, REASON_CHARS)}`]
+  }
+  if (claim?.notBefore !== undefined) return [`a retry at ${new Date(claim.notBefore).toISOString()}`]
+  if (work.status === 'waiting') return listed(work.waitingFor)
+  if (work.status !== 'ready') return []
+  const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
+  const holder = busy === undefined ? undefined : state.claims.get(busy)?.workId
+  return [holder === undefined ? 'a free slot' : `its operator, which does ${holder}`]
+}
+
+function listed(ids: readonly string[]): readonly string[] {
+  return ids.length <= LISTED ? ids : [...ids.slice(0, LISTED), `… ${ids.length - LISTED} more`]
+}
