@@ -39,8 +39,9 @@ export class ActivationOperations extends ScheduleOperations implements Activati
   }
 
   async readOperatorProvision(graphId: string, provisionId: string): Promise<Operator | undefined> {
+    const id = this.checkId('readOperatorProvision', provisionId)
     const { index, operators } = await this.readState('readOperatorProvision', graphId)
-    return operators.get(index.provisions.get(provisionId) ?? '')
+    return operators.get(index.provisions.get(id) ?? '')
   }
 
   async bindOperatorWorktree(
@@ -51,12 +52,14 @@ export class ActivationOperations extends ScheduleOperations implements Activati
   }
 
   async readOperatorBinding(graphId: string, provisionId: string): Promise<OperatorBinding | undefined> {
-    return (await this.readState('readOperatorBinding', graphId)).bindings.get(provisionId)
+    const id = this.checkId('readOperatorBinding', provisionId)
+    return (await this.readState('readOperatorBinding', graphId)).bindings.get(id)
   }
 
   async readOperatorBindingByWork(graphId: string, workId: string): Promise<OperatorBinding | undefined> {
+    const id = this.checkId('readOperatorBindingByWork', workId)
     const { works, operators, bindings } = await this.readState('readOperatorBindingByWork', graphId)
-    const operator = operators.get(works.get(workId)?.operatorId ?? '')
+    const operator = operators.get(works.get(id)?.operatorId ?? '')
     return bindings.get(operator?.provisionId ?? '')
   }
 
@@ -79,8 +82,9 @@ export class ActivationOperations extends ScheduleOperations implements Activati
   }
 
   async readAgentGraphIntentClaim(graphId: string, intentId: string): Promise<Claim | undefined> {
+    const id = this.checkId('readAgentGraphIntentClaim', intentId)
     const { index, claims } = await this.readState('readAgentGraphIntentClaim', graphId)
-    const claimId = index.intents.get(intentId)
+    const claimId = index.intents.get(id)
     return claimId === undefined ? undefined : claims.get(claimId)
   }
 
@@ -120,7 +124,8 @@ export class ActivationOperations extends ScheduleOperations implements Activati
     reason: string,
     options: { notBefore?: number } = {},
   ): Promise<Claim> {
-    const request = { graphId, claimId, lostAttempt, reason, ...options }
+    const later = requireShape('retryActivation', shapes.later, options)
+    const request = { graphId, claimId, lostAttempt, reason, ...later }
     const checked = requireShape('retryActivation', shapes.retry, request)
     return this.commit(checked.graphId, (state, at) => decideRetry(state, checked, at))
   }

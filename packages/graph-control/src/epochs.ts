@@ -3,7 +3,7 @@
  *
  * Owns: the root streams. Does not own: graphs; whether the current one is finished is asked for.
  */
-import { type DurableLog, DurableLogError } from 'dsh-durable-log'
+import { type DurableLog, DurableLogError, type StoredEntry } from 'dsh-durable-log'
 import { parseEpochEntry, rootStream } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import { epochGraphId } from './ids.ts'
@@ -27,28 +27,19 @@ export class EpochRegistry {
 
   /** Oldest first, other processes' epochs included. */
   async list(rootSessionId: string): Promise<readonly GraphEpoch[]> {
-    const stream = rootStream(rootSessionId)
     const before = this.known.get(rootSessionId) ?? []
-    const entries = await this.log.read(stream, { afterSeq: before.length })
-    const added = entries.map((entry, index) => {
-      try {
-        const { epoch, graphId, at, ...data } = parseEpochEntry(entry)
-        if (data.rootSessionId !== rootSessionId) throw new ShapeError('belongs to another root')
-        if (epoch !== before.length + index + 1 || entry.seq !== epoch)
-          throw new ShapeError('is out of order')
-        return Object.freeze({ rootSessionId, epoch, graphId, createdAt: at })
-      } catch (error) {
-        const what = error instanceof ShapeError ? error.describe() : 'unreadable'
-        throw new GraphControlError(
-          'quarantined',
-          `the epochs of root ${rootSessionId} cannot be read: stream ${stream}, entry ${entry.seq}: ${what}`,
-          { cause: error },
-        )
-      }
-    })
-    if (added.length === 0) return before
-    const epochs = Object.freeze([...before, ...added])
-    if (epochs.length > (this.known.get(rootSessionId)?.length ?? 0)) this.known.set(rootSessionId, epochs)
+    // Beginning with the newest one known: where it is gone, another process purged the root.
+    const from = Math.max(0, before.length - 1)
+    const entries = await this.log.read(rootStream(rootSessionId), { afterSeq: from })
+    const read = entries.map((entry, index) => epochOf(rootSessionId, entry, from + index + 1))
+    const newest = before.at(-1)
+    if (newest !== undefined && read[0]?.createdAt !== newest.createdAt) {
+      if (this.known.get(rootSessionId) === before) this.known.delete(rootSessionId)
+      return this.list(rootSessionId)
+    }
+    if (read.length <= 1 && newest !== undefined) return before
+    const epochs = Object.freeze([...before.slice(0, from), ...read])
+    if (epochs.length > 0) this.known.set(rootSessionId, epochs)
     return epochs
   }
 
@@ -91,5 +82,22 @@ export class EpochRegistry {
         if (!raced || round >= MAX_ROUNDS) throw error
       }
     }
+  }
+}
+
+function epochOf(rootSessionId: string, entry: StoredEntry, expected: number): GraphEpoch {
+  try {
+    const { epoch, graphId, at, ...data } = parseEpochEntry(entry)
+    if (data.rootSessionId !== rootSessionId) throw new ShapeError('belongs to another root')
+    if (epoch !== expected || entry.seq !== epoch) throw new ShapeError('is out of order')
+    return Object.freeze({ rootSessionId, epoch, graphId, createdAt: at })
+  } catch (error) {
+    const what = error instanceof ShapeError ? error.describe() : 'unreadable'
+    throw new GraphControlError(
+      'quarantined',
+      `the epochs of root ${rootSessionId} cannot be read: stream ${rootStream(rootSessionId)}, ` +
+        `entry ${entry.seq}: ${what}`,
+      { cause: error },
+    )
   }
 }

@@ -3,13 +3,16 @@
  * downstream was skipped on their account.
  */
 import { type Draft, idsOf } from './graph-state.ts'
-import type { Work } from './types.ts'
+import type { Work, WorkStatus } from './types.ts'
 import { isTerminal, judgeWorks, putWork } from './work-states.ts'
 
 /** Statuses from which a work can be brought back. */
 export function isRetryable(work: Work): boolean {
   return ['failed', 'cancelled', 'stopped', 'skipped'].includes(work.status)
 }
+
+/** From here a join comes back with one of its items. */
+const JOIN_REVIVED: ReadonlySet<WorkStatus> = new Set<WorkStatus>(['failed', 'stopped'])
 
 /** Retries a work; of a joined one, those of its items that did not complete. */
 export function retryWork(
@@ -31,23 +34,35 @@ export function retryWork(
   judgeWorks(draft, [...retried, ...reviveDependents(draft, retried)], at)
 }
 
-/** What was skipped because of these works waits again, and so on downstream. @returns their ids. */
+/**
+ * What was skipped because of these works waits again, and so on downstream.
+ *
+ * @returns what is to be judged anew: those, and what waits for one of them or of the works named.
+ */
 export function reviveDependents(draft: Draft, workIds: readonly string[]): readonly string[] {
-  const revived: string[] = []
+  const touched: string[] = []
   const causes = [...workIds]
   for (const cause of causes) {
     for (const id of idsOf(draft.index.dependents.get(cause))) {
       const work = draft.works.get(id)
-      const isJoin = work?.itemWorkIds?.includes(cause) === true
+      if (work === undefined || isReplaced(draft, work)) continue
+      const isJoin = work.itemWorkIds?.includes(cause) === true
       // A join that still waits for other items waits for the retried one too.
-      if (isJoin && work?.status === 'waiting') putWork(draft, reopened(draft, work))
-      if (work === undefined || !(work.status === 'skipped' || (isJoin && work.status === 'failed'))) continue
+      if (isJoin && work.status === 'waiting') putWork(draft, reopened(draft, work))
+      else if (work.status === 'waiting') touched.push(id)
+      if (work.status !== 'skipped' && !(isJoin && JOIN_REVIVED.has(work.status))) continue
       reopen(draft, work)
-      revived.push(id)
+      touched.push(id)
       causes.push(id)
     }
   }
-  return revived
+  return touched
+}
+
+/** Another work took the place of this one, or of the one that it does an item of. */
+export function isReplaced({ works }: Pick<Draft, 'works'>, work: Work): boolean {
+  if (work.replacedBy !== undefined) return true
+  return work.joinedBy !== undefined && works.get(work.joinedBy)?.replacedBy !== undefined
 }
 
 function reopen(draft: Draft, work: Work): void {

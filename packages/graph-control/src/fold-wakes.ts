@@ -118,7 +118,7 @@ export function supersedeIdleWakes(draft: Draft, { at, reason }: { at: number; r
 }
 
 function supersedeScheduled(draft: Draft, at: number, reason: string): void {
-  for (const wakeId of [...draft.live.scheduledWakes.keys()]) {
+  for (const wakeId of draft.live.scheduledWakes.keys()) {
     const { recurMs: _, ...wake } = held(draft.wakes, wakeId, 'wake')
     draft.live.scheduledWakes = draft.live.scheduledWakes.delete(wakeId)
     putWake(draft, { ...wake, status: 'superseded', updatedAt: at, failureReason: reason })
@@ -151,7 +151,7 @@ function settleWake(draft: Draft, wake: Wake, end: WakeEnd): void {
     ...(retryAt === undefined ? {} : { retryAt }),
   })
   if (isOpenWake(status)) return
-  draft.live.openWakeId = undefined
+  if (draft.live.openWakeId === wake.wakeId) draft.live.openWakeId = undefined
   draft.live.scheduledWakes = draft.live.scheduledWakes.delete(wake.wakeId)
   // Whatever became of this one, the chain of a recurring wake does not break.
   const next = draft.closed ? undefined : nextOccurrence(wake, at)

@@ -7,8 +7,13 @@
  * entries are read and the decision is made again. A refusal, too, is given only on a state that was
  * just compared with the medium.
  *
+ * A stream can be removed, and come again under its name. So what is read begins with the newest entry
+ * that the state knows: where that one is gone, all is folded anew. The same is done once where a state
+ * that came from a snapshot does not go on.
+ *
  * Owns: loading, the commit chain, quarantine. Does not own: what may be committed.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type DurableLog, DurableLogError, type Entry, type StoredEntry } from 'dsh-durable-log'
 import type { Decide, Decision } from './decision.ts'
 import { type GraphEntry, graphStream, parseGraphEntry } from './entries.ts'
@@ -39,6 +44,11 @@ export class GraphLedger {
   private readonly events: LedgerEvents
   private readonly snapshots: SnapshotKeeper
   private state: FoldedGraph
+  /** The newest entry folded into the state; unknown behind a snapshot. */
+  private newest: Entry | undefined
+  private isFromSnapshot = false
+  /** Counts how often all was folded anew, so that a read under way notices. */
+  private generation = 0
   private loading: Promise<void> | undefined
   private chain: Promise<unknown> = Promise.resolve()
   private underWay = 0
@@ -71,7 +81,7 @@ export class GraphLedger {
   }
 
   /** Runs when the commits asked for so far are done, and before any later one. */
-  inTurn<T>(act: () => Promise<T>): Promise<T> {
+  private inTurn<T>(act: () => Promise<T>): Promise<T> {
     this.underWay += 1
     const turn = this.chain.then(act).finally(() => (this.underWay -= 1))
     this.chain = turn.catch(() => undefined)
@@ -86,6 +96,15 @@ export class GraphLedger {
   /** Nobody is committing: the ledger may be let go and made anew from the stream. */
   get isIdle(): boolean {
     return this.underWay === 0
+  }
+
+  /** Removes the stream when the commits asked for so far are done, and before any later one. */
+  async remove(remove: () => Promise<void>): Promise<void> {
+    await this.inTurn(async () => {
+      await this.snapshots.settled()
+      await remove()
+      this.startOver()
+    })
   }
 
   /** Resolves when the commits asked for so far are done. */
@@ -126,24 +145,16 @@ export class GraphLedger {
     try {
       await this.log.append(this.stream, state.seq, entries as readonly Entry[])
     } catch (error) {
-      this.forgetRemoved(error)
       await this.catchUpAfter(error)
       if (isConflict(error) && round < MAX_ROUNDS) return undefined
       // It may have been written all the same. Then it counts, although its caller has to ask again.
       if (this.state.seq > state.seq) this.events.announce(this.state)
       throw refusalOf(error)
     }
-    if (next.seq > this.state.seq) this.state = next
+    if (next.seq > this.state.seq) this.take(next, entries.at(-1) as Entry | undefined)
     this.snapshots.offer(this.state)
     this.events.announce(this.state)
     return next
-  }
-
-  /** The stream is shorter than the state: it was removed, and whatever is there now is another graph. */
-  private forgetRemoved(error: unknown): void {
-    if (!(error instanceof DurableLogError) || error.code !== 'conflict') return
-    if (error.currentSeq !== undefined && error.currentSeq < this.state.seq)
-      this.state = emptyGraph(this.graphId)
   }
 
   /** What became of a failed write is not known until the medium says so. */
@@ -158,7 +169,7 @@ export class GraphLedger {
 
   private async hasMoved(state: FoldedGraph): Promise<boolean> {
     await this.catchUp()
-    return this.state.seq !== state.seq
+    return this.state !== state
   }
 
   private load(): Promise<void> {
@@ -170,23 +181,48 @@ export class GraphLedger {
   }
 
   private async open(): Promise<void> {
-    this.state = (await this.snapshots.load()) ?? this.state
+    const saved = await this.snapshots.load()
+    if (saved !== undefined) {
+      this.state = saved
+      this.isFromSnapshot = true
+    }
     await this.catchUp()
+  }
+
+  private take(state: FoldedGraph, newest: Entry | undefined): void {
+    this.state = state
+    this.newest = newest
+  }
+
+  private startOver(): void {
+    this.generation += 1
+    this.isFromSnapshot = false
+    this.snapshots.forget()
+    this.take(emptyGraph(this.graphId), undefined)
   }
 
   /** Folds what the stream has beyond the state in memory. */
   private async catchUp(): Promise<void> {
     for (;;) {
       if (this.quarantine !== undefined) throw this.quarantine
-      const entries = await this.readPage()
-      this.absorb(entries)
+      const { generation, newest } = this
+      const { seq } = this.state
+      const entries = await this.readPage(Math.max(0, seq - 1))
+      if (generation !== this.generation) continue
+      if (seq > 0 && !goesOn(entries[0], seq, newest)) {
+        if (this.isFromSnapshot)
+          this.events.report(new Error(`${this.stream} has a snapshot of other entries`))
+        this.startOver()
+        continue
+      }
+      if (!this.absorb(entries)) continue
       if (entries.length < PAGE_ENTRIES) return
     }
   }
 
-  private async readPage(): Promise<readonly StoredEntry[]> {
+  private async readPage(afterSeq: number): Promise<readonly StoredEntry[]> {
     try {
-      return await this.log.read(this.stream, { afterSeq: this.state.seq, limit: PAGE_ENTRIES })
+      return await this.log.read(this.stream, { afterSeq, limit: PAGE_ENTRIES })
     } catch (error) {
       if (error instanceof DurableLogError && error.code === 'corrupt') {
         throw this.setAside(error.seq, 'the medium holds a damaged entry', error)
@@ -195,19 +231,30 @@ export class GraphLedger {
     }
   }
 
-  /** Reads may overlap with each other and with appends, so what is known already is passed over. */
-  private absorb(entries: readonly StoredEntry[]): void {
+  /**
+   * Reads may overlap with each other and with appends, so what is known already is passed over.
+   *
+   * @returns whether the state goes on; otherwise all is to be read anew.
+   */
+  private absorb(entries: readonly StoredEntry[]): boolean {
     for (const entry of entries) {
-      if (entry.seq <= this.state.seq) continue
+      if (entry.seq < this.state.seq) continue
       try {
-        if (entry.seq !== this.state.seq + 1) throw new FoldError(`follows entry ${this.state.seq}`)
-        this.state = fold(this.state, parseGraphEntry(entry))
+        if (entry.seq === this.state.seq) this.newest ??= entry
+        else if (entry.seq !== this.state.seq + 1) throw new FoldError(`follows entry ${this.state.seq}`)
+        else this.take(fold(this.state, parseGraphEntry(entry)), entry)
       } catch (error) {
+        if (this.isFromSnapshot) {
+          this.events.report(error)
+          this.startOver()
+          return false
+        }
         const expected = error instanceof ShapeError || error instanceof FoldError
         const what = error instanceof ShapeError ? error.describe() : (error as Error).message
         throw this.setAside(entry.seq, expected ? `the entry ${what}` : 'the entry cannot be folded', error)
       }
     }
+    return true
   }
 
   private setAside(seq: number | undefined, why: string, cause: unknown): GraphControlError {
@@ -219,6 +266,12 @@ export class GraphLedger {
     )
     return this.quarantine
   }
+}
+
+/** Whether what was read begins with the entry that the state ends with. */
+function goesOn(first: StoredEntry | undefined, seq: number, newest: Entry | undefined): boolean {
+  if (first?.seq !== seq) return false
+  return newest === undefined || (first.type === newest.type && isDeepStrictEqual(first.data, newest.data))
 }
 
 function isConflict(error: unknown): boolean {

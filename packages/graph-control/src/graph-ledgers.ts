@@ -20,14 +20,19 @@ export interface OpenGraph {
   readonly rootSessionId: string | undefined
 }
 
+interface GraphHead {
+  readonly graphId: string
+  readonly seq: number
+}
+
 export class GraphLedgers {
   private readonly log: DurableLog
   private readonly events: LedgerEvents
   private readonly ledgers = new Map<string, GraphLedger>()
   /** Finished graphs in memory, the one asked for last at the end. */
   private readonly idle = new Set<string>()
-  /** Graphs known to be finished: irreversible, so a listing need not look at them again. */
-  private readonly finished = new Set<string>()
+  /** Graphs known to be finished, with their heads: a listing need not look again while those stay. */
+  private readonly finished = new Map<string, number>()
 
   constructor(log: DurableLog, events: LedgerEvents) {
     this.log = log
@@ -54,7 +59,7 @@ export class GraphLedgers {
   /** Lets go of the graph and removes it, after the commits asked for so far. */
   async remove(graphId: string, remove: () => Promise<void>): Promise<void> {
     const ledger = this.of(graphId)
-    await ledger.inTurn(remove)
+    await ledger.remove(remove)
     this.finished.delete(graphId)
     this.idle.delete(graphId)
     if (this.ledgers.get(graphId) === ledger) this.ledgers.delete(graphId)
@@ -74,12 +79,16 @@ export class GraphLedgers {
   async listIds(
     cursor: string | undefined,
     limit: number,
-  ): Promise<{ ids: readonly string[]; cursor?: string }> {
+  ): Promise<{ ids: readonly string[]; heads: readonly GraphHead[]; cursor?: string }> {
     const after = cursor === undefined ? {} : { cursor: GRAPH_PREFIX + cursor }
     const page = await this.log.list({ prefix: GRAPH_PREFIX, limit, ...after })
-    const ids = page.streams.map(({ stream }) => stream.slice(GRAPH_PREFIX.length))
+    const heads = page.streams.map(({ stream, seq }) => ({
+      graphId: stream.slice(GRAPH_PREFIX.length),
+      seq,
+    }))
+    const ids = heads.map((head) => head.graphId)
     const last = ids.at(-1)
-    return { ids, ...(page.cursor === undefined || last === undefined ? {} : { cursor: last }) }
+    return { ids, heads, ...(page.cursor === undefined || last === undefined ? {} : { cursor: last }) }
   }
 
   /** Graphs with entries that are not finished, in order of their ids; unreadable ones are reported. */
@@ -87,8 +96,8 @@ export class GraphLedgers {
     const open: OpenGraph[] = []
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const page = await this.listIds(cursor, 200)
-      for (const graphId of page.ids) {
-        const graph = await this.openGraph(graphId)
+      for (const head of page.heads) {
+        const graph = await this.openGraph(head)
         if (graph !== undefined) open.push(graph)
       }
       cursor = page.cursor
@@ -110,12 +119,14 @@ export class GraphLedgers {
     return ledger
   }
 
-  private async openGraph(graphId: string): Promise<OpenGraph | undefined> {
-    if (this.finished.has(graphId)) return undefined
+  private async openGraph(head: GraphHead): Promise<OpenGraph | undefined> {
+    const { graphId } = head
+    if (this.finished.get(graphId) === head.seq) return undefined
     try {
-      const { closed, rootSessionId } = await this.read(graphId)
+      const { closed, rootSessionId, seq } = await this.read(graphId)
+      if (seq === 0) return undefined
       if (!closed) return { graphId, rootSessionId }
-      this.finished.add(graphId)
+      this.finished.set(graphId, seq)
     } catch (error) {
       if (!(error instanceof GraphControlError) || error.code !== 'quarantined') throw error
       this.events.report(error)

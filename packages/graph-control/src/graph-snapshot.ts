@@ -35,25 +35,22 @@ interface StoredUpdate extends Omit<ScheduleUpdate, 'addWork'> {
   readonly added: readonly string[]
 }
 
+type Always =
+  | 'graphId'
+  | 'seq'
+  | 'revision'
+  | 'changeSeq'
+  | 'seenChangeSeq'
+  | 'phase'
+  | 'closed'
+  | 'usage'
+  | 'counts'
+type Sometimes = 'rootSessionId' | 'finish' | 'createdAt' | 'fence' | 'wait'
+
 interface Stored {
   readonly v: typeof VERSION
-  readonly head: Pick<
-    FoldedGraph,
-    | 'graphId'
-    | 'rootSessionId'
-    | 'seq'
-    | 'revision'
-    | 'changeSeq'
-    | 'seenChangeSeq'
-    | 'phase'
-    | 'closed'
-    | 'finish'
-    | 'createdAt'
-    | 'fence'
-    | 'usage'
-    | 'wait'
-    | 'counts'
-  >
+  /** What a graph does not have is left out: JSON knows no `undefined`. */
+  readonly head: Pick<FoldedGraph, Always> & { readonly [K in Sometimes]?: NonNullable<FoldedGraph[K]> }
   readonly works: readonly Work[]
   readonly operators: readonly Operator[]
   readonly bindings: readonly OperatorBinding[]
@@ -67,7 +64,7 @@ interface Stored {
     readonly ready: readonly string[]
     readonly claims: readonly string[]
     readonly scheduledWakes: readonly string[]
-    readonly openWakeId: string | undefined
+    readonly openWakeId?: string
     readonly wokenChangeSeq: number
   }
   readonly dependents: readonly (readonly [string, readonly string[]])[]
@@ -86,19 +83,19 @@ export function snapshotOf(state: FoldedGraph): JsonValue {
     v: VERSION,
     head: {
       graphId,
-      rootSessionId,
       seq,
       revision,
       changeSeq,
       seenChangeSeq,
       phase,
       closed,
-      finish,
-      createdAt,
-      fence,
       usage,
-      wait,
       counts,
+      ...(rootSessionId === undefined ? {} : { rootSessionId }),
+      ...(finish === undefined ? {} : { finish }),
+      ...(createdAt === undefined ? {} : { createdAt }),
+      ...(fence === undefined ? {} : { fence }),
+      ...(wait === undefined ? {} : { wait }),
     },
     works: [...state.works.values()],
     operators: [...state.operators.values()],
@@ -116,7 +113,7 @@ export function snapshotOf(state: FoldedGraph): JsonValue {
       ready: [...live.ready.keys()],
       claims: [...live.claims.keys()],
       scheduledWakes: [...live.scheduledWakes.keys()],
-      openWakeId: live.openWakeId,
+      ...(live.openWakeId === undefined ? {} : { openWakeId: live.openWakeId }),
       wokenChangeSeq: live.wokenChangeSeq,
     },
     dependents: [...index.dependents].map(([id, chain]) => [id, idsOf(chain)]),
@@ -142,11 +139,10 @@ export function stateOfSnapshot(graphId: string, seq: number, snapshot: JsonValu
   return Object.freeze<FoldedGraph>({
     ...emptyGraph(graphId),
     ...head,
-    rootSessionId: head.rootSessionId,
-    finish: head.finish,
-    createdAt: head.createdAt,
-    fence: head.fence,
-    wait: head.wait,
+    ...(head.finish === undefined ? {} : { finish: Object.freeze(head.finish) }),
+    ...(head.fence === undefined ? {} : { fence: Object.freeze(head.fence) }),
+    ...(head.wait === undefined ? {} : { wait: Object.freeze(head.wait) }),
+    usage: Object.freeze(head.usage),
     counts: Object.freeze(head.counts),
     works,
     operators,

@@ -90,6 +90,11 @@ export function epochGraphId(rootSessionId: string, epoch: number): string {
   )
 }
 
+/** Whether a name has the form of {@link epochGraphId}. */
+export function isEpochGraphId(graphId: string): boolean {
+  return /^agent_graph_[0-9a-f]{32}$/u.test(graphId)
+}
+
 /** The run of one attempt, which is also its activation id: `<targetRunId>`, then `<targetRunId>#2`, … */
 export function runIdOf(claim: Pick<Claim, 'targetRunId'>, attempt: number): string {
   return attempt <= 1 ? claim.targetRunId : `${claim.targetRunId}#${attempt}`

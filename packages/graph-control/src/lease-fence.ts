@@ -6,6 +6,31 @@ import { type GraphEntry, graphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import type { FoldedGraph } from './graph-state.ts'
 import type { GraphLease } from './port.ts'
+import { id, requireShape } from './request-shapes.ts'
+import { integer, object } from './shape.ts'
+
+const shape = object({ rootSessionId: id, epoch: integer(1), holderId: id })
+
+/**
+ * A lease as the store keeps it: what is written of it was checked, and does not change any more.
+ *
+ * @throws GraphControlError `invalid`.
+ */
+export function checkedLease(lease: GraphLease): GraphLease {
+  if (typeof lease !== 'object' || lease === null || typeof lease.assertHeld !== 'function') {
+    throw new GraphControlError('invalid', 'leased refused: the lease must be an object with assertHeld()')
+  }
+  const { rootSessionId, epoch, holderId } = lease
+  const checked = requireShape('leased', shape, { rootSessionId, epoch, holderId })
+  return Object.freeze({ ...checked, assertHeld: () => lease.assertHeld() })
+}
+
+/** @throws GraphControlError `invalid`; what the lease throws when it is not held. */
+export function requireLeaseOf(lease: GraphLease, rootSessionId: string): void {
+  lease.assertHeld()
+  if (rootSessionId === lease.rootSessionId) return
+  throw new GraphControlError('invalid', `the lease is for root ${lease.rootSessionId}, not ${rootSessionId}`)
+}
 
 /** @throws GraphControlError `lease-lost`, `invalid`; what the lease throws when it is not held. */
 export function requireLease(state: FoldedGraph, lease: GraphLease): void {

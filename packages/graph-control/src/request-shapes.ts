@@ -178,6 +178,8 @@ export const retry = object(
   { notBefore: position },
 )
 
+export const later = object({}, { notBefore: position })
+
 export const hold = object({
   graphId: id,
   claimId: id,
@@ -196,10 +198,35 @@ export const wait = object({ graphId: id, waitId: id, until: oneOf('any', 'all')
 
 export const seen = object({ graphId: id, changeSeq: position })
 
-export const wake = object({ graphId: id, wakeId: id, snapshotVersion: position, rootSessionId: id })
+/** Room for the mark that a recurring wake appends to its id, `#occurrence-n`. */
+const OCCURRENCE_CHARS = 24
+
+/** Later times of a recurring wake are named by the store; no caller may name a wake so. */
+const wakeId: Check<string> = (value) => {
+  const checked = id(value)
+  if (/#occurrence-\d+$/u.test(checked)) throw new ShapeError('ends like a later time of a recurring wake')
+  return checked
+}
+
+const scheduledWakeId: Check<string> = (value) => {
+  const checked = wakeId(value)
+  const longest = LIMITS.idChars - OCCURRENCE_CHARS
+  if (checked.length <= longest) return checked
+  throw new ShapeError(
+    `has ${checked.length} characters; at most ${longest} are allowed for a scheduled wake`,
+  )
+}
+
+export const wake = object({ graphId: id, wakeId, snapshotVersion: position, rootSessionId: id })
 
 export const scheduledWake = object(
-  { graphId: id, wakeId: id, snapshotVersion: position, rootSessionId: id, dueAt: position },
+  {
+    graphId: id,
+    wakeId: scheduledWakeId,
+    snapshotVersion: position,
+    rootSessionId: id,
+    dueAt: position,
+  },
   { recurMs: integer(1) },
 )
 

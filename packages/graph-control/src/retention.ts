@@ -15,30 +15,32 @@ export interface RetentionParts {
   readonly ledgers: GraphLedgers
 }
 
-/** @param graphIds every graph of the root. */
+/** @param graphIds every graph that the root lists; one of another root is left alone. */
 export async function purgeRoot(
   { log, ledgers }: RetentionParts,
   rootSessionId: string,
   graphIds: readonly string[],
 ): Promise<number> {
-  for (const graphId of graphIds) await requireIdle(ledgers, graphId)
-  for (const graphId of graphIds) {
+  const own: string[] = []
+  for (const graphId of graphIds) if (await isOwnAndIdle(ledgers, graphId, rootSessionId)) own.push(graphId)
+  for (const graphId of own) {
     for (const stream of await streamsUnder(log, resultPrefix(graphId))) await log.remove(stream)
     await ledgers.remove(graphId, () => log.remove(graphStream(graphId)))
   }
   await log.remove(registeredStream(rootSessionId))
   await log.remove(rootStream(rootSessionId))
-  return graphIds.length
+  return own.length
 }
 
 export async function compactGraphs(
   { log, ledgers }: RetentionParts,
+  root: string,
   graphIds: readonly string[],
 ): Promise<number> {
   let removed = 0
   for (const graphId of graphIds) {
-    const { closed, finish, live } = await ledgers.read(graphId)
-    if (!closed || live.claims.size > 0) continue
+    const { closed, finish, live, rootSessionId } = await ledgers.read(graphId)
+    if (rootSessionId !== root || !closed || live.claims.size > 0) continue
     const kept = new Set((finish?.resultIds ?? []).map((recordId) => resultPrefix(graphId) + recordId))
     for (const stream of await streamsUnder(log, resultPrefix(graphId))) {
       if (kept.has(stream)) continue
@@ -50,12 +52,13 @@ export async function compactGraphs(
 }
 
 /** A damaged graph can be purged: that is one cure of it. */
-async function requireIdle(ledgers: GraphLedgers, graphId: string): Promise<void> {
+async function isOwnAndIdle(ledgers: GraphLedgers, graphId: string, root: string): Promise<boolean> {
   try {
-    const { live } = await ledgers.read(graphId)
-    if (live.claims.size === 0) return
+    const { live, rootSessionId } = await ledgers.read(graphId)
+    if (rootSessionId !== undefined && rootSessionId !== root) return false
+    if (live.claims.size === 0) return true
   } catch (error) {
-    if (error instanceof GraphControlError && error.code === 'quarantined') return
+    if (error instanceof GraphControlError && error.code === 'quarantined') return true
     throw error
   }
   throw new GraphControlError(

@@ -2,7 +2,7 @@
 import { graphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import { fold } from './fold.ts'
-import { isRetryable } from './fold-retries.ts'
+import { isReplaced, isRetryable } from './fold-retries.ts'
 import type { FoldedGraph } from './graph-state.ts'
 import type { ScheduleUpdateRequest, Work } from './types.ts'
 
@@ -10,7 +10,13 @@ import type { ScheduleUpdateRequest, Work } from './types.ts'
 export function requireRetries(state: FoldedGraph, request: ScheduleUpdateRequest, at: number): void {
   const { retry = [], finish: _, ...rest } = request
   if (retry.length === 0) return
-  for (const { workId } of retry) requireRetryable(state, workId)
+  const heirs = new Map(request.addWork.map((work) => [work.replaces, work.workId]))
+  for (const { workId } of retry) {
+    requireRetryable(state, workId)
+    const heir = heirs.get(workId) ?? heirs.get(state.works.get(workId)?.joinedBy ?? workId)
+    if (heir !== undefined)
+      throw conflict(`cannot retry ${workId}, which ${heir} of the same update replaces`)
+  }
   const after = fold(state, graphEntry('update', { at, update: { ...rest, retry } }))
   for (const { workId } of retry) {
     const work = after.works.get(workId)
@@ -25,8 +31,9 @@ export function requireRetries(state: FoldedGraph, request: ScheduleUpdateReques
 function requireRetryable(state: FoldedGraph, workId: string): void {
   const work = state.works.get(workId)
   if (work === undefined) throw conflict(`cannot retry ${workId}: no such work in this graph`)
-  if (work.replacedBy !== undefined) {
-    throw conflict(`cannot retry ${workId}: ${work.replacedBy} took its place; retry that one`)
+  if (isReplaced(state, work)) {
+    const heir = work.replacedBy ?? state.works.get(work.joinedBy ?? '')?.replacedBy ?? ''
+    throw conflict(`cannot retry ${workId}: ${heir} took its place; retry that one`)
   }
   if (work.itemWorkIds !== undefined) return requireRetryableItems(state, work, work.itemWorkIds)
   if (!isRetryable(work)) {

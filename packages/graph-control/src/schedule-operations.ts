@@ -22,7 +22,8 @@ export class ScheduleOperations extends StoreBase implements ScheduleControl {
   }
 
   async readScheduleUpdate(graphId: string, updateId: string): Promise<ScheduleUpdate | undefined> {
-    return (await this.readState('readScheduleUpdate', graphId)).index.updates.get(updateId)
+    const id = this.checkId('readScheduleUpdate', updateId)
+    return (await this.readState('readScheduleUpdate', graphId)).index.updates.get(id)
   }
 
   /** The root whose epoch names this graph, where the update's own session is that root. */

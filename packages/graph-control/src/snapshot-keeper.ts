@@ -52,9 +52,18 @@ export class SnapshotKeeper {
       .saveSnapshot(this.stream, seq, snapshotOf(state))
       .then(
         () => void (this.savedSeq = seq),
-        (error: unknown) => this.report(error),
+        (error: unknown) => {
+          // Another process saved a newer one, which serves as well.
+          if (error instanceof DurableLogError && error.code === 'conflict') this.savedSeq = seq
+          else this.report(error)
+        },
       )
       .finally(() => (this.saving = undefined))
+  }
+
+  /** The stream was removed, and its snapshot with it. */
+  forget(): void {
+    this.savedSeq = 0
   }
 
   async settled(): Promise<void> {

@@ -106,11 +106,19 @@ function requireOperator(state: FoldedGraph, work: Work, request: ClaimRequest):
 
 function requireFreshIds(state: FoldedGraph, request: ClaimRequest): void {
   const { workId, targetTurnId, targetRunId } = request
-  if ((state.index.turns.get(targetTurnId) ?? workId) !== workId) {
-    throw conflict(`turn ${targetTurnId} is given to another work`)
-  }
-  if ((state.index.runs.get(targetRunId) ?? workId) !== workId) {
-    throw conflict(`run ${targetRunId} is given to another work`)
+  const turnOwner = state.index.turns.get(targetTurnId)
+  const runOwner = state.index.runs.get(targetRunId)
+  if ((turnOwner ?? workId) !== workId) throw conflict(`turn ${targetTurnId} is given to another work`)
+  if ((runOwner ?? workId) !== workId) throw conflict(`run ${targetRunId} is given to another work`)
+  // Only a work that is done once more can meet its own ids again: those its operator came with.
+  if (turnOwner === undefined && runOwner === undefined) return
+  if ((state.works.get(workId)?.retries ?? 0) === 0) return
+  for (const claim of state.claims.values()) {
+    if (claim.targetTurnId !== targetTurnId && claim.targetRunId !== targetRunId) continue
+    throw conflict(
+      `claim ${claim.claimId} already had turn ${claim.targetTurnId} and run ${claim.targetRunId}; ` +
+        `work ${workId} is done once more and needs a turn and a run of its own`,
+    )
   }
 }
 

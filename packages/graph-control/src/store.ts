@@ -14,7 +14,8 @@ import { GraphControlError } from './errors.ts'
 import { GraphLedgers } from './graph-ledgers.ts'
 import { GraphList } from './graph-list.ts'
 import { summarize } from './graph-summary.ts'
-import { fenceEntry, isTaken } from './lease-fence.ts'
+import { isEpochGraphId } from './ids.ts'
+import { checkedLease, fenceEntry, isTaken, requireLeaseOf } from './lease-fence.ts'
 import type { GraphControl, GraphLease, GraphSnapshot, LeasedGraphControl } from './port.ts'
 import * as shapes from './request-shapes.ts'
 import { requireShape } from './request-shapes.ts'
@@ -57,6 +58,9 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
     unitOrLog: DurableLog | KvUnit,
     options: GraphControlStoreOptions = {},
   ): Promise<GraphControlStore> {
+    if (typeof unitOrLog !== 'object' || unitOrLog === null) {
+      throw new GraphControlError('invalid', 'a store opens on a durable log or on a storage unit of DSH')
+    }
     const isUnit = 'loadAll' in unitOrLog
     const log = isUnit ? kvUnitLog(unitOrLog) : unitOrLog
     const release = isUnit ? () => log.close() : () => Promise.resolve()
@@ -71,7 +75,7 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
     const announce = (state: GraphState): void => tell(listeners, state, report)
     const parts: StoreParts = {
       log,
-      now: options.now ?? Date.now,
+      now: () => timeOf(options.now ?? Date.now),
       report,
       listeners,
       release,
@@ -96,6 +100,7 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
   async advanceEpoch(request: Request<'advanceEpoch'>): Promise<{ epoch: GraphEpoch; created: boolean }> {
     this.requireOpenStore()
     const checked = requireShape('advanceEpoch', shapes.advance, request)
+    this.requireLeaseOf(checked.rootSessionId)
     const { epochs, ledgers, now } = this.parts
     const at = now()
     const advanced = await epochs.advance({ ...checked, at }, async (graphId) => {
@@ -109,10 +114,12 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
   async createGraph(request: Request<'createGraph'>): Promise<{ graph: GraphState; created: boolean }> {
     this.requireOpenStore()
     const { graphId, rootSessionId } = requireShape('createGraph', shapes.registration, request)
+    this.requireLeaseOf(rootSessionId)
     const at = this.parts.now()
-    // The registry first: a graph that is listed and empty is taken up by the retry.
+    // The registry first: a graph that is listed and has no root is taken up by the retry.
     const before = await this.readState('createGraph', graphId)
-    if (before.rootSessionId === undefined && before.seq === 0) {
+    if (before.rootSessionId === undefined) {
+      await this.requireNoEpoch(graphId, rootSessionId)
       await this.parts.registered.add(rootSessionId, graphId, at)
     }
     const created = await this.openGraph(graphId, rootSessionId, at)
@@ -137,7 +144,7 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
     for (const graphId of page.ids) {
       try {
         const state = await this.parts.ledgers.read(graphId)
-        if (state.seq > 0) graphs.push(summarize(state))
+        if (state.seq > 0 && isOf(state, rootSessionId)) graphs.push(summarize(state))
       } catch (error) {
         if (!(error instanceof GraphControlError) || error.code !== 'quarantined') throw error
         unreadable.push({ graphId, reason: error.message })
@@ -176,11 +183,12 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
     page: { offset?: number; limit?: number } = {},
   ): Promise<ResultPage> {
     const checked = requireShape('readResult', shapes.page, page)
+    const id = this.checkId('readResult', recordId)
     const { records } = await this.readState('readResult', graphId)
-    if (!records.has(recordId)) {
-      throw new GraphControlError('record-not-found', `graph ${graphId} has no record ${String(recordId)}`)
+    if (!records.has(id)) {
+      throw new GraphControlError('record-not-found', `graph ${graphId} has no record ${id}`)
     }
-    return this.parts.results.read(graphId, recordId, checked)
+    return this.parts.results.read(graphId, id, checked)
   }
 
   async snapshot(graphId?: string): Promise<GraphSnapshot> {
@@ -199,6 +207,7 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
   async purge(rootSessionId: string): Promise<number> {
     this.requireOpenStore()
     const root = this.checkId('purge', rootSessionId)
+    this.requireLeaseOf(root)
     const purged = await purgeRoot(this.parts, root, await this.graphsOf(root))
     this.parts.epochs.forget(root)
     return purged
@@ -206,12 +215,14 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
 
   async compact(rootSessionId: string): Promise<number> {
     this.requireOpenStore()
-    return compactGraphs(this.parts, await this.graphsOf(this.checkId('compact', rootSessionId)))
+    const root = this.checkId('compact', rootSessionId)
+    this.requireLeaseOf(root)
+    return compactGraphs(this.parts, root, await this.graphsOf(root))
   }
 
   leased(lease: GraphLease): LeasedGraphControl {
     this.requireOpenStore()
-    return new GraphControlStore(this.parts, lease)
+    return new GraphControlStore(this.parts, checkedLease(lease))
   }
 
   async takeGraph(graphId: string): Promise<void> {
@@ -225,6 +236,9 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
   }
 
   onCommitted(listener: (state: GraphState) => void): () => void {
+    if (typeof listener !== 'function') {
+      throw new GraphControlError('invalid', 'onCommitted refused: the listener must be a function')
+    }
     // Its own key, so that one function registered twice is two registrations.
     const registered = (state: GraphState): void => listener(state)
     this.parts.listeners.add(registered)
@@ -242,11 +256,30 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
 
   /** @returns whether it was opened now. */
   private openGraph(graphId: string, rootSessionId: string, at: number): Promise<boolean> {
-    return this.parts.ledgers.commit(graphId, (state) =>
-      state.rootSessionId === undefined
-        ? commit(graphEntry('graph/opened', { at, graphId, rootSessionId }), () => true)
-        : unchanged(false),
+    return this.parts.ledgers.commit(
+      graphId,
+      (state) =>
+        state.rootSessionId === undefined
+          ? commit(graphEntry('graph/opened', { at, graphId, rootSessionId }), () => true)
+          : unchanged(false),
+      this.lease,
     )
+  }
+
+  /** Names of epochs are given by their roots, and a root that comes later must find its own free. */
+  private async requireNoEpoch(graphId: string, rootSessionId: string): Promise<void> {
+    if (!isEpochGraphId(graphId)) return
+    const epochs = await this.parts.epochs.list(rootSessionId)
+    if (epochs.some((epoch) => epoch.graphId === graphId)) return
+    throw new GraphControlError(
+      'invalid',
+      `createGraph refused: graphId ${graphId} is the name of an epoch; choose another, or advance the epoch`,
+    )
+  }
+
+  /** @throws GraphControlError `invalid` for another root's lease; what the lease throws. */
+  private requireLeaseOf(rootSessionId: string): void {
+    if (this.lease !== undefined) requireLeaseOf(this.lease, rootSessionId)
   }
 
   /** In order of their ids. */
@@ -255,6 +288,21 @@ export class GraphControlStore extends WakeOperations implements GraphControl, L
     const ids = (await epochs.list(rootSessionId)).map((epoch) => epoch.graphId)
     return [...new Set([...ids, ...(await registered.list(rootSessionId))])].sort()
   }
+}
+
+/** A root may list what it could not open in the end: another root was there first. */
+function isOf(state: GraphState, rootSessionId: string | undefined): boolean {
+  return rootSessionId === undefined || state.rootSessionId === rootSessionId
+}
+
+/** A time that the fold could not read would make the graph unreadable. */
+function timeOf(now: () => number): number {
+  const time = Math.floor(now())
+  if (Number.isSafeInteger(time) && time >= 0) return time
+  throw new GraphControlError(
+    'invalid',
+    `the clock of the store says ${time}; it must tell epoch milliseconds`,
+  )
 }
 
 function pageOf(

@@ -5,7 +5,9 @@
  * version keeps the step to its successor and what that step replaced, so it can still answer; once
  * nobody holds it, its steps are garbage. Writing on an older version starts a trunk of its own.
  *
- * Owns: versions, order of first insertion. Does not own: the values; freeze them before they go in.
+ * Owns: versions, order of insertion. A key that was deleted and is set again comes last, whatever was
+ * done with the map in between: two that went through the same steps walk alike. Does not own: the
+ * values; freeze them before they go in.
  */
 
 const ABSENT: unique symbol = Symbol('absent')
@@ -53,19 +55,23 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     return this.slot(key) !== ABSENT
   }
 
-  /** The version with `key` set; amortised O(1) on the newest version, O(size) on an older one. */
+  /**
+   * The version with `key` set; amortised O(1) on the newest version, O(size) on an older one, and for
+   * a key that was deleted since the last time that was paid.
+   */
   set(key: string, value: V): VersionedMap<V> {
-    return this.writable().put(key, value)
+    const base = this.writable()
+    return (base.trunk.get(key) === ABSENT ? base.copy() : base).put(key, value)
   }
 
-  /** The version without `key`; the same cost as {@link set}. */
+  /** The version without `key`; amortised O(1) on the newest version, O(size) on an older one. */
   delete(key: string): VersionedMap<V> {
     if (!this.has(key)) return this
     const next = this.writable().put(key, ABSENT)
     return next.extent > COMPACT_ABOVE && next.extent > COMPACT_RATIO * next.size ? next.copy() : next
   }
 
-  /** Entries in order of first insertion. Later commits do not disturb a walk that has begun. */
+  /** Entries in order of insertion. Later commits do not disturb a walk that has begun. */
   *entries(): Generator<[string, V], undefined, unknown> {
     const { replaced, newest } = this.replacements()
     let left = this.extent

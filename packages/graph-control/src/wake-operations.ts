@@ -71,12 +71,14 @@ export class WakeOperations extends ActivationOperations implements WakeControl 
   }
 
   async readSupervisorWake(graphId: string, wakeId: string): Promise<Wake | undefined> {
-    return (await this.readState('readSupervisorWake', graphId)).wakes.get(wakeId)
+    const id = this.checkId('readSupervisorWake', wakeId)
+    return (await this.readState('readSupervisorWake', graphId)).wakes.get(id)
   }
 
   async listSupervisorWakeAttempts(graphId: string, wakeId: string): Promise<readonly WakeAttempt[]> {
+    const id = this.checkId('listSupervisorWakeAttempts', wakeId)
     const { index } = await this.readState('listSupervisorWakeAttempts', graphId)
-    return [...index.wakeAttempts.values()].filter((attempt) => attempt.wakeId === wakeId)
+    return [...index.wakeAttempts.values()].filter((attempt) => attempt.wakeId === id)
   }
 
   async listUnsettledSupervisorWakes(graphId: string): Promise<readonly Wake[]> {

@@ -187,6 +187,11 @@ function begin(draft: Draft, work: Work, at: number, endings: PendingEnding[]): 
   for (const item of items) {
     addWork(draft, { ...item, revision: work.revision, addedAt: at, ordinal: draft.counts.works + 1 })
     noteDependent(draft, item.workId, work.workId)
+    // An input that is lost now may come back, and an item that is retried then waits for it.
+    for (const inputId of item.inputIds) {
+      const input = inputWork(draft, inputId)
+      if (input !== undefined && input.status !== 'completed') noteDependent(draft, input.workId, item.workId)
+    }
     const added = draft.works.get(item.workId)
     if (added !== undefined) putWork(draft, { ...added, status: 'ready' })
   }

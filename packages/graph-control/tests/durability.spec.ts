@@ -1,7 +1,7 @@
 import { type DurableLog, memoryLog } from 'dsh-durable-log'
+import { faultyLog } from 'dsh-durable-log/testing'
 import { describe, expect, it } from 'vitest'
 import { GraphControlStore, graphOperatorId, type GraphState } from '../src/index.ts'
-import { faultyLog, type Fault } from './faulty-log.ts'
 import {
   begin,
   claim,
@@ -25,6 +25,17 @@ import {
   work,
 } from './fixture.ts'
 import { attemptId, wakeId, WHOLE_HISTORY } from './whole-history.ts'
+
+function failingOnce(log: DurableLog, append: number, when: 'before' | 'after'): DurableLog {
+  return faultyLog(log, [{ at: `${when}-append`, when: append, fault: 'fail' }])
+}
+
+/** A log that counts how many appends were asked for. */
+function counted(inner: DurableLog) {
+  let appends = 0
+  const log = faultyLog(inner, [{ at: 'before-append', fault: 'call', call: () => (appends += 1) }])
+  return { log, appends: () => appends }
+}
 
 /** A state without what differs between two clocks. */
 function timeless(state: GraphState | undefined): unknown {
@@ -55,13 +66,13 @@ async function play(log: DurableLog): Promise<GraphControlStore> {
 
 describe('a write that fails', () => {
   it('leaves nothing behind that a repetition would not, wherever it is in the history', async () => {
-    const undisturbed = faultyLog(memoryLog())
-    const expected = timeless(await graph(await play(undisturbed)))
+    const undisturbed = counted(memoryLog())
+    const expected = timeless(await graph(await play(undisturbed.log)))
     // The epoch writes two streams, and so does the settling; every other step writes one.
-    expect(undisturbed.appends).toBe(WHOLE_HISTORY.length + 2)
-    for (let append = 1; append <= undisturbed.appends; append++) {
+    expect(undisturbed.appends()).toBe(WHOLE_HISTORY.length + 2)
+    for (let append = 1; append <= undisturbed.appends(); append++) {
       for (const when of ['before', 'after'] as const) {
-        const log = faultyLog(memoryLog(), { append, when })
+        const log = failingOnce(memoryLog(), append, when)
         const store = await play(log)
         expect(timeless(await graph(store)), `append ${append} fails ${when}`).toEqual(expected)
         expect(await (await storeOn(log)).readResult(GRAPH, (await onlyRecord(store)) ?? '')).toMatchObject({
@@ -71,12 +82,12 @@ describe('a write that fails', () => {
     }
   })
 
-  it.each<[Fault['when'], boolean, number]>([
+  it.each<['before' | 'after', boolean, number]>([
     ['before', true, 0],
     ['after', false, 1],
   ])('%s it was written answers its repetition created: %s', async (when, created, revision) => {
     const { log } = await openLog('sqlite')
-    const store = await storeOn(faultyLog(log, { append: 1, when }))
+    const store = await storeOn(failingOnce(log, 1, when))
     const request = update('c1', { addWork: [work('a')] })
     await expect(store.commitScheduleUpdate(request)).rejects.toMatchObject({ code: 'unavailable' })
     expect((await store.readGraph(GRAPH))?.revision ?? 0).toBe(revision)
@@ -86,7 +97,7 @@ describe('a write that fails', () => {
   })
 
   it('is announced when it was written all the same, so that nobody sleeps on it', async () => {
-    const store = await storeOn(faultyLog(memoryLog(), { append: 1, when: 'after' }))
+    const store = await storeOn(failingOnce(memoryLog(), 1, 'after'))
     const heard: number[] = []
     store.onCommitted(({ revision }) => heard.push(revision))
     await expect(commit(store, 'c1', {})).rejects.toMatchObject({ code: 'unavailable' })
@@ -94,7 +105,7 @@ describe('a write that fails', () => {
   })
 
   it('does not stop the writes that wait behind it', async () => {
-    const store = await storeOn(faultyLog(memoryLog(), { append: 2, when: 'before' }))
+    const store = await storeOn(failingOnce(memoryLog(), 2, 'before'))
     const outcomes = await Promise.allSettled(
       [1, 2, 3, 4].map((n) => commit(store, `c${n}`, { addWork: [work(`w${n}`)] })),
     )
@@ -250,22 +261,18 @@ describe('commits', () => {
   })
 
   it('of one graph go one after the other, so that none is made twice', async () => {
-    const log = faultyLog(memoryLog())
+    const { log, ...writes } = counted(memoryLog())
     const store = await storeOn(log)
     const updates = await Promise.all(Array.from({ length: 200 }, (_, n) => commit(store, `c${n}`, {})))
     expect(updates.map(({ revision }) => revision)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
-    expect(log.appends).toBe(200)
+    expect(writes.appends()).toBe(200)
   })
 
   it('of other graphs do not wait for each other', async () => {
-    const inner = memoryLog()
     const gate = Promise.withResolvers<void>()
-    const log = { ...faultyLog(inner), append: (...args: Parameters<typeof inner.append>) => held(args) }
-    const held = async (args: Parameters<typeof inner.append>) => {
-      if (args[0] === 'graph/slow') await gate.promise
-      return inner.append(...args)
-    }
-    const store = await storeOn(log)
+    const isSlow = ({ stream }: { stream: string }) => stream === 'graph/slow'
+    const plan = [{ at: 'before-append', when: isSlow, fault: 'delay', until: gate.promise }] as const
+    const store = await storeOn(faultyLog(memoryLog(), plan))
     const slow = commit(store, 'c1', { graphId: 'slow' })
     await commit(store, 'c2', { graphId: 'quick' })
     gate.resolve()

@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DurableLog, memoryLog, sqliteLog } from 'dsh-durable-log'
+import { type DurableLog, kvUnitLog, memoryLog, sqliteLog } from 'dsh-durable-log'
+import { memoryKvUnit } from 'dsh-durable-log/testing'
 import { expect, onTestFinished } from 'vitest'
 import {
   type Claim,
@@ -28,8 +29,8 @@ import {
 export const ROOT = 'root-session'
 export const GRAPH = epochGraphId(ROOT, 1)
 
-export type Medium = 'memory' | 'sqlite'
-export const MEDIA: readonly Medium[] = ['memory', 'sqlite']
+export type Medium = 'memory' | 'sqlite' | 'kv'
+export const MEDIA: readonly Medium[] = ['memory', 'sqlite', 'kv']
 
 export interface OpenedLog {
   readonly log: DurableLog
@@ -44,6 +45,7 @@ export async function openLog(medium: Medium): Promise<OpenedLog> {
     onTestFinished(() => log.close())
     return { log, reopen: async () => log }
   }
+  if (medium === 'kv') return openUnit()
   const folder = await mkdtemp(join(tmpdir(), 'graph-control-'))
   const path = join(folder, 'log.sqlite')
   const opened: DurableLog[] = [sqliteLog({ path })]
@@ -56,6 +58,20 @@ export async function openLog(medium: Medium): Promise<OpenedLog> {
     reopen: async () => {
       await Promise.all(opened.map((log) => log.close()))
       opened.push(sqliteLog({ path }))
+      return opened.at(-1) as DurableLog
+    },
+  }
+}
+
+/** A storage unit of DSH; a restart finds it as a crash leaves it. */
+function openUnit(): OpenedLog {
+  const unit = memoryKvUnit()
+  const opened = [kvUnitLog(unit)]
+  onTestFinished(() => Promise.all(opened.map((log) => log.close())).then(() => undefined))
+  return {
+    log: opened[0] as DurableLog,
+    reopen: async () => {
+      opened.push(kvUnitLog(unit.reopen()))
       return opened.at(-1) as DurableLog
     },
   }
@@ -97,22 +113,29 @@ export function work(workId: string, parts: Partial<WorkRequest> = {}): WorkRequ
   }
 }
 
-type UpdateParts = Partial<Pick<ScheduleUpdateRequest, 'addWork' | 'stop' | 'finish' | 'graphId'>>
+export type UpdateParts = Partial<
+  Pick<ScheduleUpdateRequest, 'addWork' | 'stop' | 'retry' | 'finish' | 'draft' | 'graphId'>
+>
 
 /** An update as tool call `toolCallId` of the root would make it. */
 export function update(toolCallId: string, parts: UpdateParts = {}): ScheduleUpdateRequest {
   const graphId = parts.graphId ?? GRAPH
   const source = { sessionId: ROOT, runId: 'graph_run_1', turnId: 'graph_turn_1', toolCallId }
   const payload = { addWork: parts.addWork ?? [], stop: parts.stop ?? [] }
-  const finish = parts.finish === undefined ? {} : { finish: parts.finish }
+  const { retry, finish, draft } = parts
+  const optional = {
+    ...(retry === undefined ? {} : { retry }),
+    ...(finish === undefined ? {} : { finish }),
+    ...(draft === undefined ? {} : { draft }),
+  }
   return {
     schemaVersion: 1,
     updateId: graphUpdateId({ graphId, ...source }),
-    updateFingerprint: stableHash({ ...payload, ...finish }),
+    updateFingerprint: stableHash({ ...payload, ...optional }),
     graphId,
     source,
     ...payload,
-    ...finish,
+    ...optional,
   }
 }
 
@@ -135,6 +158,11 @@ export async function statuses(store: GraphControlStore): Promise<Record<string,
   return Object.fromEntries([...works].map(([workId, { status }]) => [workId, status]))
 }
 
+/** A work id as part of a run id: short, and without the mark of a later attempt. */
+function label(workId: string): string {
+  return workId.length > 100 ? stableHash(workId) : workId.replaceAll('#', '.')
+}
+
 export function provisionRequest(workId: string, revision: number): ProvisionRequest {
   const operatorId = graphOperatorId(GRAPH, workId)
   return {
@@ -144,15 +172,17 @@ export function provisionRequest(workId: string, revision: number): ProvisionReq
     workId,
     operatorId,
     targetSessionId: graphOperatorSessionId(GRAPH, operatorId),
-    initialTurnId: `turn-of-${workId}`,
-    initialRunId: `run-of-${workId}`,
+    initialTurnId: `turn-of-${label(workId)}`,
+    initialRunId: `run-of-${label(workId)}`,
     expectedScheduleRevision: revision,
   }
 }
 
-export function claimRequest(workId: string, operatorOf = workId): ClaimRequest {
+/** @param retries how often the work was retried: its turn and run are new each time. */
+export function claimRequest(workId: string, operatorOf = workId, retries = 0): ClaimRequest {
   const operatorId = graphOperatorId(GRAPH, operatorOf)
-  const intentId = graphIntentId(GRAPH, workId)
+  const intentId = graphIntentId(GRAPH, workId, retries)
+  const again = retries === 0 ? '' : `~${retries}`
   return {
     schemaVersion: 1,
     claimId: graphClaimId(GRAPH, intentId),
@@ -162,8 +192,8 @@ export function claimRequest(workId: string, operatorOf = workId): ClaimRequest 
     intentFingerprint: stableHash({ intent: workId }),
     targetOperatorId: operatorId,
     targetSessionId: graphOperatorSessionId(GRAPH, operatorId),
-    targetTurnId: `turn-of-${workId}`,
-    targetRunId: `run-of-${workId}`,
+    targetTurnId: `turn-of-${label(workId)}${again}`,
+    targetRunId: `run-of-${label(workId)}${again}`,
   }
 }
 
@@ -172,10 +202,12 @@ export async function provision(store: GraphControlStore, workId: string): Promi
   await store.provisionOperator(provisionRequest(workId, (await graph(store)).revision))
 }
 
-/** Provisions and claims a work. */
+/** Provisions and claims a work, also one that is done once more. */
 export async function claim(store: GraphControlStore, workId: string): Promise<Claim> {
-  await provision(store, workId)
-  return (await store.claimIntent(claimRequest(workId))).claim
+  const { works } = await graph(store)
+  if (works.get(workId)?.operatorId === undefined) await provision(store, workId)
+  const retries = works.get(workId)?.retries ?? 0
+  return (await store.claimIntent(claimRequest(workId, workId, retries))).claim
 }
 
 /** Provisions, claims and begins a work. */
@@ -202,15 +234,15 @@ export function settlement(workId: string, parts: Partial<SettleRequest> = {}): 
 
 /** Runs a work to its end; answers the id of its record. */
 export async function complete(store: GraphControlStore, workId: string, text?: string): Promise<string> {
-  await begin(store, workId)
+  const { claimId } = await begin(store, workId)
   const parts = text === undefined ? {} : { conclusion: text }
-  const { record } = await store.settleActivation(settlement(workId, parts))
+  const { record } = await store.settleActivation(settlement(workId, { claimId, ...parts }))
   return record?.recordId ?? ''
 }
 
 export async function fail(store: GraphControlStore, workId: string, reason = 'it broke'): Promise<void> {
-  await begin(store, workId)
-  const { conclusion: _, ...request } = settlement(workId)
+  const { claimId } = await begin(store, workId)
+  const { conclusion: _, ...request } = settlement(workId, { claimId })
   await store.settleActivation({ ...request, outcome: 'failed', reason })
 }
 
@@ -254,4 +286,24 @@ export function random(seed: number): (below: number) => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) % below
   }
+}
+
+const LOOKUPS = ['busyOperators', 'sources', 'provisions', 'sessions', 'turns', 'runs', 'intents']
+
+/** A state as plain values, without the order of what is only looked up and never walked. */
+export function behaviour(state: unknown): unknown {
+  const sorted = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, held]: [string, unknown]) => [
+        key,
+        LOOKUPS.includes(key)
+          ? (held as [string, string][]).toSorted()
+          : key === 'live' || key === 'index'
+            ? sorted(held)
+            : held,
+      ]),
+    )
+  }
+  return sorted(plain(state))
 }

@@ -1,7 +1,7 @@
-import { type DurableLog, DurableLogError, type Entry } from 'dsh-durable-log'
+import { DurableLogError, type Entry } from 'dsh-durable-log'
+import { faultyLog } from 'dsh-durable-log/testing'
 import { describe, expect, it } from 'vitest'
 import { GraphControlStore } from '../src/index.ts'
-import { faultyLog } from './faulty-log.ts'
 import {
   commit,
   complete,
@@ -122,10 +122,14 @@ describe('a damaged entry of the medium', () => {
     const first = await storeOn(log)
     await commit(first, 'c1', { addWork: [work('a')] })
     let failure: DurableLogError | undefined = new DurableLogError('unavailable', 'locked')
-    const failing: DurableLog = {
-      ...faultyLog(log),
-      read: (...args) => (failure === undefined ? log.read(...args) : Promise.reject(failure)),
-    }
+    const failing = faultyLog(log, [
+      {
+        at: 'before-read',
+        when: () => failure !== undefined,
+        fault: 'fail',
+        error: () => failure ?? new Error('no failure was asked for'),
+      },
+    ])
     const store = await storeOn(failing)
     await expect(store.readGraph(GRAPH)).rejects.toMatchObject({ code: 'unavailable' })
     failure = undefined

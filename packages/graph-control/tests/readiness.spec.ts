@@ -14,19 +14,33 @@ import {
 } from './fixture.ts'
 
 describe('a work that waits', () => {
-  it('is ready when its last input is there, however the inputs ended', async () => {
+  it('is ready when its last input completed, and is skipped when one only left a record', async () => {
     const { store } = await openGraph()
-    await commit(store, 'c1', { addWork: [work('a'), work('b'), work('join', { inputIds: ['a', 'b'] })] })
+    await commit(store, 'c1', {
+      addWork: [
+        work('a'),
+        work('b'),
+        work('c'),
+        work('join', { inputIds: ['a', 'b'] }),
+        work('pair', { inputIds: ['c', 'a'] }),
+      ],
+    })
     await complete(store, 'a')
     expect((await graph(store)).works.get('join')).toMatchObject({ status: 'waiting', waitingFor: ['b'] })
+    await complete(store, 'c')
+    expect((await graph(store)).works.get('pair')).toMatchObject({ status: 'ready', waitingFor: [] })
     await begin(store, 'b')
     await store.settleActivation(
       settlement('b', { outcome: 'failed', conclusion: 'half of it', reason: 'time' }),
     )
-    expect((await graph(store)).works.get('join')).toMatchObject({ status: 'ready', waitingFor: [] })
+    expect((await graph(store)).works.get('join')).toMatchObject({
+      status: 'skipped',
+      reason: 'input b failed',
+      waitingFor: [],
+    })
   })
 
-  it('fails with an input that ended without a record, and so on downstream', async () => {
+  it('is skipped with an input that did not complete, and so on downstream', async () => {
     const { store } = await openGraph()
     await commit(store, 'c1', {
       addWork: [
@@ -41,9 +55,9 @@ describe('a work that waits', () => {
     const { works, counts, changeSeq } = await graph(store)
     expect([...works.values()].map(({ workId, status, reason }) => [workId, status, reason])).toEqual([
       ['a', 'failed', 'it broke'],
-      ['b', 'failed', 'input a failed'],
-      ['c', 'failed', 'input b failed'],
-      ['d', 'failed', 'input c failed'],
+      ['b', 'skipped', 'input a failed'],
+      ['c', 'skipped', 'input b skipped'],
+      ['d', 'skipped', 'input c skipped'],
       ['other', 'ready', undefined],
     ])
     expect(counts).toEqual({ works: 5, pending: 1, terminal: 4 })
@@ -51,7 +65,7 @@ describe('a work that waits', () => {
     expect(works.get('d')?.waitingFor).toEqual([])
   })
 
-  it('fails at once when it is added for an input that is already lost', async () => {
+  it('is skipped at once when it is added for an input that is already lost', async () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b')] })
     await commit(store, 'c2', { stop: [{ targetId: 'a', reason: 'no' }] })
@@ -59,29 +73,35 @@ describe('a work that waits', () => {
       addWork: [work('late', { inputIds: ['b', 'a'] }), work('later', { inputIds: ['late'] })],
     })
     const { works } = await graph(store)
-    expect(works.get('late')).toMatchObject({ status: 'failed', reason: 'input a stopped' })
-    expect(works.get('later')).toMatchObject({ status: 'failed', reason: 'input late failed' })
+    expect(works.get('late')).toMatchObject({ status: 'skipped', reason: 'input a stopped' })
+    expect(works.get('later')).toMatchObject({ status: 'skipped', reason: 'input late skipped' })
   })
 
-  it.each([
-    ['stopped', { stop: [{ targetId: 'a', reason: 'no' }] }],
-    ['superseded', { addWork: [work('a2', { replaces: 'a' })] }],
-  ] as const)('fails when its input is %s', async (status, parts) => {
+  it('is skipped when its input is stopped', async () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b', { inputIds: ['a'] })] })
-    await commit(store, 'c2', parts)
+    await commit(store, 'c2', { stop: [{ targetId: 'a', reason: 'no' }] })
     expect((await graph(store)).works.get('b')).toMatchObject({
-      status: 'failed',
-      reason: `input a ${status}`,
+      status: 'skipped',
+      reason: 'input a stopped',
     })
   })
 
-  it('fails when the admission of its input is cancelled', async () => {
+  it('waits for the work that takes the place of its input', async () => {
+    const { store } = await openGraph()
+    await commit(store, 'c1', { addWork: [work('a'), work('b', { inputIds: ['a'] })] })
+    await commit(store, 'c2', { addWork: [work('a2', { replaces: 'a' })] })
+    expect((await graph(store)).works.get('b')).toMatchObject({ status: 'waiting', waitingFor: ['a2'] })
+    await complete(store, 'a2')
+    expect((await graph(store)).works.get('b')).toMatchObject({ status: 'ready', inputIds: ['a'] })
+  })
+
+  it('is skipped when the admission of its input is cancelled', async () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('b', { inputIds: ['a'] })] })
     const { intentId } = await claim(store, 'a')
     await store.cancelAgentGraphIntentExecution(GRAPH, intentId, 'no model')
-    expect(await statuses(store)).toEqual({ a: 'cancelled', b: 'failed' })
+    expect(await statuses(store)).toEqual({ a: 'cancelled', b: 'skipped' })
   })
 
   it('may be one of thousands in a row, which all fall with the first', async () => {
@@ -99,7 +119,7 @@ describe('a work that waits', () => {
     await commit(store, 'stop', { stop: [{ targetId: 'w0', reason: 'no' }] })
     const { counts, works } = await graph(store)
     expect(counts).toEqual({ works: 3201, pending: 0, terminal: 3201 })
-    expect(works.get(last)?.reason).toBe('input w100.30 failed')
+    expect(works.get(last)?.reason).toBe('input w100.30 skipped')
   })
 })
 

@@ -103,7 +103,7 @@ describe('a wake', () => {
     )
     await claim({})()
     expect(await refusal(store, claim({ snapshotVersion: 1 }))).toMatchObject(
-      refusedAs('wake-conflict', 'another root or snapshot'),
+      refusedAs('wake-conflict', 'another snapshotVersion'),
     )
     const { store: finished } = await openGraph()
     await commit(finished, 'c1', { finish: { resultIds: [], reason: 'end' } })
