@@ -137,6 +137,8 @@ export class GraphLedgers {
   /** Finished graphs are kept while they are among the last few asked for. */
   private retire(graphId: string, ledger: GraphLedger): void {
     const { closed, live } = ledger.latest
+    // Whatever was finished under this name was removed, and another graph came.
+    if (!closed) this.finished.delete(graphId)
     if (!closed || live.claims.size > 0 || live.openWakeId !== undefined) return
     this.idle.delete(graphId)
     this.idle.add(graphId)

@@ -54,7 +54,9 @@ export async function compactGraphs(
 /** A damaged graph can be purged: that is one cure of it. */
 async function isOwnAndIdle(ledgers: GraphLedgers, graphId: string, root: string): Promise<boolean> {
   try {
-    const { live, rootSessionId } = await ledgers.read(graphId)
+    const { live, rootSessionId, seq } = await ledgers.read(graphId)
+    // Listed and never opened, or gone with an earlier call.
+    if (seq === 0) return false
     if (rootSessionId !== undefined && rootSessionId !== root) return false
     if (live.claims.size === 0) return true
   } catch (error) {

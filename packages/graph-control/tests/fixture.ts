@@ -267,6 +267,21 @@ export function refusedAs(code: GraphControlErrorCode, text: string | RegExp = '
   return { name: 'GraphControlError', code, message }
 }
 
+/** A log of which some operations are the test's own. */
+export function overriding(log: DurableLog, parts: Partial<DurableLog>): DurableLog {
+  return {
+    append: (...args) => log.append(...args),
+    read: (...args) => log.read(...args),
+    list: (...args) => log.list(...args),
+    saveSnapshot: (...args) => log.saveSnapshot(...args),
+    loadSnapshot: (...args) => log.loadSnapshot(...args),
+    remove: (...args) => log.remove(...args),
+    subscribe: (...args) => log.subscribe(...args),
+    close: () => log.close(),
+    ...parts,
+  }
+}
+
 /** A state as plain values, for comparison. */
 export function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
