@@ -23,7 +23,10 @@ export async function run(options: { runs: number; seed: number }): Promise<Fuzz
   for (let done = 0; done < options.runs; done += RUNS_PER_CHECK) {
     const seed = options.seed + done
     const numRuns = Math.min(RUNS_PER_CHECK, options.runs - done)
-    const details = await fc.check(fc.asyncProperty(histories, play), { numRuns, seed })
+    const details = await fc.check(
+      fc.asyncProperty(histories, (history) => play(history)),
+      { numRuns, seed },
+    )
     if (!details.failed) continue
     failed += 1
     failures.push({ seed, text: tellOf(details.counterexample?.[0] ?? [], details.errorInstance) })

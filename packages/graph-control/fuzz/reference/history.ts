@@ -34,19 +34,23 @@ type Single = Extract<Step, { do: OperationName }>
 
 export const STORES = 3
 
-export async function play(steps: readonly Step[]): Promise<void> {
-  const history = new History()
+/** What was reached: operations taken and refused, and what became of works and graphs. */
+export type Tally = Map<string, number>
+
+export async function play(steps: readonly Step[], tally: Tally = new Map()): Promise<void> {
+  const history = new History(tally)
   await history.open()
   try {
     for (const [index, step] of steps.entries()) await history.step(step, index)
     await history.compareAll()
+    history.tellEnds()
   } finally {
     await history.close()
   }
 }
 
 interface Attempted {
-  readonly asked: Asked
+  readonly asked: Asked & { readonly name: string }
   readonly single: Single
   readonly outcome: { readonly error: unknown } | { readonly answer: unknown }
 }
@@ -59,7 +63,27 @@ class History {
   /** An earlier state of each graph, with its works. */
   private readonly earlier = new Map<string, { seq: number; works: ReadonlyMap<string, Work> }>()
   private readonly contained: unknown[] = []
-  private isPurged = false
+  private readonly tally: Tally
+
+  constructor(tally: Tally) {
+    this.tally = tally
+  }
+
+  /** What became of the works, for the tally. */
+  tellEnds(): void {
+    for (const { works } of this.world.graphs) {
+      for (const { over, items, retries, replacedBy } of works) {
+        this.count(`work ${over?.status ?? 'live'}`)
+        if (items !== undefined) this.count(`join ${over?.status ?? 'live'}`)
+        if (retries > 0) this.count(`retried ${over?.status ?? 'live'}`)
+        if (replacedBy !== undefined) this.count(`replaced ${over?.status ?? 'live'}`)
+      }
+    }
+  }
+
+  private count(what: string): void {
+    this.tally.set(what, (this.tally.get(what) ?? 0) + 1)
+  }
 
   async open(): Promise<void> {
     for (let index = 0; index < STORES; index += 1) this.stores.push(await this.newStore())
@@ -76,7 +100,7 @@ class History {
     else if ('together' in step) await this.together(step.together, index)
     else if ('take' in step) await this.take(step)
     else await this.reopen(step.reopen % STORES, step.snapshot)
-    if (!this.isPurged) deepStrictEqual(this.contained, [], 'something had to be contained')
+    deepStrictEqual(this.contained, [], 'something had to be contained')
   }
 
   /** All stores, one that folds from the beginning, and one that goes on from snapshots. */
@@ -124,7 +148,7 @@ class History {
       if (graph.seq > 0) take(graph, lease)
       return { wrote: false, answer: {} }
     })
-    const complaint = complaintOf({ run: () => Promise.resolve(), judge: () => verdict }, outcome, verdict)
+    const complaint = complaintOf(undefined, outcome, verdict)
     if (complaint !== undefined) fail(complaint)
     compareGraph(await store.readGraph(graphId), graph)
   }
@@ -147,17 +171,22 @@ class History {
         return { asked, single, outcome: await attempted(() => asked.run(store)) }
       }),
     )
+    const before = this.world
     let complaint: unknown
     for (const order of ordersOf(attempts)) {
-      const world = order.length === 1 ? this.world : structuredClone(this.world)
+      const world = order.length === 1 ? before : structuredClone(before)
       try {
         for (const one of order) judge(world, one)
         this.world = world
-        if (singles.some((single) => single.do === 'purge')) this.forget()
+        if (singles.some((single) => single.do === 'purge')) await this.forget(singles[0])
         await this.compareTouched(singles)
+        for (const { asked, outcome } of order) {
+          this.count(`${asked.name} ${'error' in outcome ? 'refused' : 'taken'}`)
+        }
         return
       } catch (error) {
         complaint ??= error
+        this.world = before
       }
     }
     throw complaint
@@ -174,10 +203,15 @@ class History {
     }
   }
 
-  /** What was read before is of graphs that are gone, and a store may tell that it noticed. */
-  private forget(): void {
+  /**
+   * Graphs are gone, and may come again under the same names. A store that has one in memory cannot
+   * tell an equally long new stream from the old one, so purging is for when nobody else has.
+   */
+  private async forget(purged: Single | undefined): Promise<void> {
     this.earlier.clear()
-    this.isPurged = true
+    for (const index of this.stores.keys()) {
+      if (index !== (purged?.by ?? 0) % STORES) await this.reopen(index, false)
+    }
   }
 
   private compareEarlier(state: GraphState): void {
@@ -212,20 +246,20 @@ async function attempted(act: () => Promise<unknown>): Promise<Attempted['outcom
 function judge(world: RefWorld, { asked, single, outcome }: Attempted): void {
   const graph = graphOf(world, idOf(single))
   const lease = asked.isOfRoot === true ? undefined : leaseOf(single.lease)
-  const mayBeEmpty = asked.isOfRoot === true || asked.mayBeEmpty === true || isUpdate(single.do)
+  const mayBeEmpty = asked.isOfRoot === true || asked.mayBeEmpty === true
   const isMissing = graph.seq === 0 && !mayBeEmpty
   const verdict = underLease(graph, lease, () =>
     isMissing ? refused('graph-not-found') : asked.judge(graph, world),
   )
   const complaint = complaintOf(asked, outcome, verdict)
-  if (complaint !== undefined) fail(`${single.do}: ${complaint}`)
+  if (complaint !== undefined) fail(`${asked.name}: ${complaint}`)
 }
 
-function isUpdate(name: OperationName): boolean {
-  return ['add', 'stop', 'retry', 'everything', 'finish', 'draft', 'repeat'].includes(name)
-}
-
-function complaintOf(asked: Asked, outcome: Attempted['outcome'], verdict: Verdict): string | undefined {
+function complaintOf(
+  asked: Asked | undefined,
+  outcome: Attempted['outcome'],
+  verdict: Verdict,
+): string | undefined {
   if ('error' in outcome) {
     const { error } = outcome
     if (!(error instanceof GraphControlError))
@@ -235,7 +269,7 @@ function complaintOf(asked: Asked, outcome: Attempted['outcome'], verdict: Verdi
     return `refused with ${error.code}: ${error.message}; the reference ${said}`
   }
   if ('refused' in verdict) return `taken; the reference refuses it as ${verdict.refused.join(' or ')}`
-  const told = asked.told?.(outcome.answer as never)
+  const told = asked?.told?.(outcome.answer as never)
   if (told !== undefined) deepStrictEqual(told, verdict.answer, 'the answer')
   return undefined
 }

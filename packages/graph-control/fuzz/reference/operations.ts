@@ -1,7 +1,7 @@
 /** Every operation of the store, each with what the reference says to it. */
 import { epochGraphId, type GraphControl, type ScheduleUpdateRequest } from '../../src/index.ts'
 import * as activations from './activations.ts'
-import { changeSeqOf, type RefGraph } from './graph.ts'
+import { changeSeqOf, openWakeOf, type RefGraph, statusOf } from './graph.ts'
 import {
   anyClaim,
   anyWakeId,
@@ -67,6 +67,7 @@ function commit(request: ScheduleUpdateRequest, at: number): Asked {
       created: answer.created,
       revision: answer.update.revision,
     }),
+    mayBeEmpty: true,
   }
 }
 
@@ -442,33 +443,58 @@ function asEpoch(expected: number, at: number): Omit<Asked, 'isOfRoot'> {
   }
 }
 
-export type OperationName = keyof typeof OPERATIONS
+export type OperationName = keyof typeof OPERATIONS | 'drive' | 'deliver'
+
+/** The next step of some work, as a driver would take it. */
+function driveStep({ graph, dice }: Situation): OperationName {
+  const steps: OperationName[] = []
+  const count = (status: string) => graph.claims.filter((claim) => claim.status === status).length
+  const ready = graph.works.filter((work) => statusOf(graph, work) === 'ready')
+  if (ready.some((work) => work.operatorId === undefined)) steps.push('provision')
+  if (ready.some((work) => work.operatorId !== undefined)) steps.push('claim')
+  if (count('claimed') > 0) steps.push('begin', 'begin')
+  if (count('executing') > 0) steps.push('settle', 'settle')
+  return dice.pick(steps) ?? 'add'
+}
+
+/** The next step towards a turn of the root. */
+function deliveryStep({ graph, dice }: Situation): OperationName {
+  const open = openWakeOf(graph)
+  if (open === undefined) return graph.toCome.length > 0 && dice.rarely(2) ? 'attempt' : 'wake'
+  return open.status === 'pending' || open.status === 'retryable_failed' ? 'attempt' : 'complete'
+}
 
 /** What happens more often stands more often. */
-export const MIX: readonly OperationName[] = [
-  ...Array<OperationName>(9).fill('add'),
-  ...Array<OperationName>(10).fill('provision'),
-  ...Array<OperationName>(12).fill('claim'),
-  ...Array<OperationName>(10).fill('begin'),
-  ...Array<OperationName>(10).fill('settle'),
-  ...([
-    'stop',
-    'stop',
-    'retry',
-    'retry',
-    'retry',
-    'everything',
-    'everything',
+const SHARES: readonly (readonly [share: number, ...names: OperationName[]])[] = [
+  [50, 'drive'],
+  [14, 'add'],
+  [8, 'retry', 'deliver'],
+  [4, 'stop', 'everything', 'settle', 'claim'],
+  [
+    2,
+    'hold',
+    'again',
+    'rearm',
+    'cancel',
     'repeat',
-    'finish',
-    'draft',
-  ] as const),
-  ...(['bind', 'rearm', 'cancel', 'again', 'again', 'hold', 'hold'] as const),
-  ...(['wait', 'see', 'wake', 'wake', 'schedule', 'schedule', 'attempt', 'attempt', 'attempt'] as const),
-  ...(['complete', 'complete', 'complete', 'exhaust', 'supersede', 'recover'] as const),
-  ...(['advance', 'create', 'list', 'read', 'timeline', 'compact', 'purge'] as const),
+    'schedule',
+    'see',
+    'wait',
+    'begin',
+    'provision',
+    'complete',
+  ],
+  [1, 'bind', 'attempt', 'wake', 'exhaust', 'supersede', 'recover', 'finish', 'draft', 'advance', 'create'],
+  [1, 'list', 'read', 'timeline', 'compact', 'purge'],
 ]
 
-export function ask(name: OperationName, situation: Situation): Asked {
-  return (OPERATIONS[name] as Operation)(situation)
+export const MIX: readonly OperationName[] = SHARES.flatMap(([share, ...names]) =>
+  names.flatMap((name) => Array<OperationName>(share).fill(name)),
+)
+
+/** An operation, where `drive` and `deliver` stand for whichever comes next. */
+export function ask(name: OperationName, situation: Situation): Asked & { readonly name: string } {
+  if (name === 'drive') return ask(driveStep(situation), situation)
+  if (name === 'deliver') return ask(deliveryStep(situation), situation)
+  return { ...(OPERATIONS[name] as Operation)(situation), name }
 }

@@ -48,7 +48,7 @@ export class Dice {
 
 /** One of these; sometimes, or where there are none, any of the others. */
 export function pickId(dice: Dice, sensible: readonly string[], others: readonly string[]): string {
-  const from = sensible.length > 0 && !dice.rarely(9) ? sensible : others
+  const from = sensible.length > 0 && !dice.rarely(25) ? sensible : others
   return dice.pick(from) ?? 'nothing'
 }
 
@@ -66,14 +66,15 @@ export function workRequest(graph: RefGraph, dice: Dice, added: readonly WorkReq
   const workId = pickId(dice, free.slice(0, 3), [...WORK_IDS, graph.graphId])
   const known = [...graph.works.map((work) => work.id), ...graph.records.map((record) => record.recordId)]
   const candidates = [...added.map((work) => work.workId), ...known].toReversed()
-  const inputIds = [
-    ...new Set(Array.from({ length: dice.below(4) }, () => pickId(dice, candidates, WORK_IDS))),
-  ]
+  const inputCount = candidates.length === 0 && !dice.rarely(16) ? 0 : dice.below(4)
+  const others = [...WORK_IDS, ...candidates]
+  const inputIds = [...new Set(Array.from({ length: inputCount }, () => pickId(dice, candidates, others)))]
   const input = dice.pick(inputIds)
   const lost = graph.works.filter((work) => work.over !== undefined && work.over.status !== 'completed')
   const replaceable = [...lost, ...graph.works]
     .filter((work) => work.replacedBy === undefined)
     .map((work) => work.id)
+  const isReplacing = replaceable.length > 0 ? dice.rarely(4) : dice.rarely(30)
   const when = dice.pick([undefined, undefined, 'any', 'always', 'all'] as const)
   const operator = dice.rarely(5) ? dice.pick(graph.operators) : undefined
   return {
@@ -84,9 +85,9 @@ export function workRequest(graph: RefGraph, dice: Dice, added: readonly WorkReq
     inputIds,
     ...(when === undefined ? {} : { when }),
     ...(input !== undefined && dice.rarely(4) ? { forEach: input } : {}),
-    ...(dice.rarely(4) ? { replaces: pickId(dice, replaceable, WORK_IDS) } : {}),
+    ...(isReplacing ? { replaces: pickId(dice, replaceable, WORK_IDS) } : {}),
     ...(dice.rarely(6) ? { title: `title of ${workId}` } : {}),
-    ...(dice.rarely(40) ? { replacementMode: dice.pick(['none', 'replace'] as const) ?? 'none' } : {}),
+    ...(dice.rarely(90) ? { replacementMode: dice.pick(['none', 'replace'] as const) ?? 'none' } : {}),
   }
 }
 

@@ -32,7 +32,10 @@ export function update(graph: RefGraph, request: ScheduleUpdateRequest, at: numb
   for (const work of addWork) ruleWork(rules, graph, work, addWork)
   const replaced = new Set(addWork.map((work) => work.replaces))
   for (const { workId } of retries) {
-    rules.keep(whyNoRetry(graph, workId) === undefined && !replaced.has(workId), 'work-conflict')
+    const isReplaced = [workId, workOf(graph, workId)?.joinedBy].some(
+      (id) => id !== undefined && replaced.has(id),
+    )
+    rules.keep(whyNoRetry(graph, workId) === undefined && !isReplaced, 'work-conflict')
   }
   if (!rules.broken.includes('work-conflict')) ruleOutcome(rules, graph, request, at)
   return rules.then(() => {
@@ -49,7 +52,10 @@ function ruleOutcome(rules: Rules, graph: RefGraph, request: ScheduleUpdateReque
   const after = structuredClone(graph)
   move(after, request, at)
   const isOfUpdate = (work: RefWork) => addWork.some((asked) => asked.workId === work.id)
-  rules.keep(!after.works.some((work) => isOfUpdate(work) && restsOnItself(after, work)), 'work-conflict')
+  rules.keep(
+    !after.works.some((work) => isOfUpdate(work) && restsOnItself(graph, after, work)),
+    'work-conflict',
+  )
   rules.keep(
     retries.every(({ workId }) => workOf(after, workId)?.over?.status !== 'skipped'),
     'work-conflict',
@@ -102,12 +108,12 @@ function ruleWork(rules: Rules, graph: RefGraph, work: WorkRequest, addWork: rea
   rules.keep(old?.over?.status === 'completed' || !inputIds.includes(replaces), 'work-conflict')
 }
 
-/** Whether a work takes, over any number of others, what it leaves itself. */
-function restsOnItself(graph: RefGraph, work: RefWork): boolean {
+/** Whether a work takes, over any number of others that had not completed before, what it leaves itself. */
+function restsOnItself(before: RefGraph, graph: RefGraph, work: RefWork): boolean {
   const reached = new Set<RefWork>()
   const next = [work]
   for (const from of next) {
-    if (from.over?.status === 'completed') continue
+    if (workOf(before, from.id)?.over?.status === 'completed') continue
     for (const cause of [...inputsOf(graph, from), ...itemsOf(graph, from)]) {
       if (cause === work) return true
       if (!reached.has(cause)) next.push(cause)
@@ -147,7 +153,8 @@ function stopTargets(
   const targets = targetsOf(graph, targetId) ?? []
   const swept = cascadeDownstream === true ? downstream(graph, targets) : []
   for (const work of targets) end(graph, work, { status: 'stopped', reason, at })
-  for (const work of swept) end(graph, work, { status: 'stopped', reason: `because of ${targetId}`, at })
+  const why = `it waited for ${targetId}, which was stopped: ${reason}`
+  for (const work of swept) end(graph, work, { status: 'stopped', reason: why, at })
   settle(graph, at)
 }
 
