@@ -21,7 +21,7 @@ export {
   type UpdateIdentity,
 } from './ids.ts'
 export { apply, Config, inject, name } from './plugin.ts'
-export type { GraphControl } from './port.ts'
+export type { GraphControl, GraphLease, GraphSnapshot, LeasedGraphControl } from './port.ts'
 export { reconcile, type ReconcileOptions } from './reconcile.ts'
 export { GraphControlStore, type GraphControlStoreOptions } from './store.ts'
 export * from './types.ts'

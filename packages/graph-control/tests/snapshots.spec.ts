@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { type DurableLog, type JsonValue, memoryLog } from 'dsh-durable-log'
 import { faultyLog } from 'dsh-durable-log/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -83,6 +84,20 @@ describe('a state restored from a snapshot', () => {
     const since = whole.seq - 10
     expect(await fresh.readChanges(GRAPH, since)).toEqual(await store.readChanges(GRAPH, since))
     expect(await fresh.readChanges(GRAPH, since)).toHaveLength(320)
+  })
+})
+
+describe('a published snapshot', () => {
+  it('of version 1 is read as the state it was taken of', async () => {
+    const file = new URL('fixtures/graph-snapshot-v1.json', import.meta.url)
+    const fixture = JSON.parse(await readFile(file, 'utf8')) as {
+      seq: number
+      snapshot: JsonValue
+      state: object
+    }
+    const state = stateOfSnapshot(GRAPH, fixture.seq, fixture.snapshot)
+    expect(state?.seq).toBe(fixture.seq)
+    expect(JSON.parse(JSON.stringify(behaviour(state)))).toMatchObject(behaviour(fixture.state) as object)
   })
 })
 
