@@ -36,5 +36,5 @@ const beginning: fc.Arbitrary<Step[]> = fc.oneof(
 const FIRST = { by: 0, on: 0, lease: 0, dice: [0] }
 
 export const histories: fc.Arbitrary<Step[]> = fc
-  .tuple(beginning, fc.array(step, { minLength: 1, maxLength: 70, size: 'max' }))
+  .tuple(beginning, fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }))
   .map(([before, steps]) => [...before, ...steps])
