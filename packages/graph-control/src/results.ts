@@ -60,6 +60,8 @@ export class ResultTexts {
       await this.log.append(stream, 0, entries)
     } catch (error) {
       if (!(error instanceof DurableLogError) || error.code !== 'conflict') throw error
+      // What is there must be readable, or a record would be committed without its text.
+      await this.readHead(stream)
     }
     const { bytes, digest, truncated: textTruncated, summary, summaryTruncated } = head
     return { summary, summaryTruncated, bytes, digest, textTruncated }
