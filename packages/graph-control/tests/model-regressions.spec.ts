@@ -1,7 +1,18 @@
 /** What random histories found once: each the shortest form of it. */
 import { describe, expect, it } from 'vitest'
 import type { GraphControlStore } from '../src/index.ts'
-import { commit, fail, GRAPH, graph, openGraph, refusedAs, ROOT, statuses, work } from './fixture.ts'
+import {
+  commit,
+  complete,
+  fail,
+  GRAPH,
+  graph,
+  openGraph,
+  refusedAs,
+  ROOT,
+  statuses,
+  work,
+} from './fixture.ts'
 
 const stop = (targetId: string, parts: object = {}) => ({ targetId, reason: 'enough', ...parts })
 const retry = (...ids: string[]) => ({ retry: ids.map((workId) => ({ workId, reason: 'again' })) })
@@ -47,12 +58,18 @@ describe('a history found by chance', () => {
 
   it('takes every place of an update before it judges any work', async () => {
     const store = await open()
-    await commit(store, 'c1', { addWork: [work('a'), work('b', { inputIds: ['a'] })] })
-    await fail(store, 'a')
-    await commit(store, 'c2', { addWork: [work('c'), work('d', { inputIds: ['c'] })] })
-    const heirs = [work('c2', { replaces: 'c', inputIds: ['b'] }), work('d2', { replaces: 'd' })]
-    await commit(store, 'c3', { addWork: heirs })
-    expect(await statuses(store)).toMatchObject({ c: 'superseded', c2: 'skipped', d: 'superseded' })
+    const each = work('each', { inputIds: ['a'], forEach: 'a' })
+    await commit(store, 'c1', { addWork: [work('a'), each, work('d', { inputIds: ['each'] })] })
+    await complete(store, 'a')
+    // The item ends with its join, and so does what takes the place of that.
+    const heirs = [work('n', { replaces: 'each', inputIds: ['each#1'] }), work('m', { replaces: 'd' })]
+    await commit(store, 'c2', { addWork: heirs })
+    expect(await statuses(store)).toMatchObject({
+      each: 'superseded',
+      n: 'skipped',
+      d: 'superseded',
+      m: 'ready',
+    })
   })
 
   it('counts one end for what two retries of one update bring back and skip again', async () => {
