@@ -145,12 +145,20 @@ export function canRetry(work: RefWork): boolean {
   return ['failed', 'cancelled', 'stopped', 'skipped'].includes(work.over?.status ?? '')
 }
 
+/** The claim of a work whose attempt waits for somebody's word. */
+function heldClaimOf(graph: RefGraph, work: RefWork) {
+  const claim = work.over === undefined ? claimOf(graph, work.claimId) : undefined
+  return claim?.hold !== undefined && isLive(claim) ? claim : undefined
+}
+
 /** Why a work cannot be retried; undefined when it can. */
 export function whyNoRetry(graph: RefGraph, id: string): string | undefined {
   const work = workOf(graph, id)
   if (work === undefined) return 'unknown'
   if (work.replacedBy !== undefined) return 'replaced'
   if (workOf(graph, work.joinedBy)?.replacedBy !== undefined) return 'of a join that was replaced'
+  const hold = heldClaimOf(graph, work)?.hold
+  if (hold !== undefined) return hold.kind === 'model' ? undefined : 'for a person to confirm'
   const again = work.items === undefined ? [work] : itemsOf(graph, work)
   const lost = again.filter(canRetry)
   if (lost.length === 0) return 'nothing failed'
@@ -164,6 +172,14 @@ export function whyNoRetry(graph: RefGraph, id: string): string | undefined {
 export function retry(graph: RefGraph, id: string, reason: string, at: number): void {
   const work = workOf(graph, id)
   if (work === undefined) return
+  const held = heldClaimOf(graph, work)
+  if (held !== undefined) {
+    held.attempt += 1
+    held.retryReason = reason
+    delete held.hold
+    delete held.notBefore
+    return
+  }
   const again = (work.items === undefined ? [work] : itemsOf(graph, work)).filter(canRetry)
   for (const item of again) {
     reopen(item)
