@@ -1,8 +1,8 @@
 /**
- * The text board: how graphs are shown where there is only text. Shared by `/graph`, `dsh-graph` and
- * whoever else draws one. Pure: nothing here writes or reads.
+ * How graphs are drawn where there is only text: widths, colours, lines of works. Shared by `/graph`,
+ * `dsh-graph` and whoever else draws one. Pure, and light to import: nothing here writes or reads, and
+ * nothing of the host comes with it.
  */
-export { boardLines, countsText, countStatuses, headLine, shownStatus, workLines, type StatusCounts } from './board/board.ts'
 export { durationText, timeText } from './board/durations.ts'
 export { canRedraw, lookOf, paint, PLAIN_LOOK, type Colour, type Look, type Output } from './board/look.ts'
 export { cleanLine, columnsOf, cutTo, fill, fillLeft } from './board/text-width.ts'

@@ -98,7 +98,11 @@ export class GraphCommand {
       case 'history':
         return this.history(agent, request)
       case 'stop':
-        return this.acts.stop(await this.graphIdOf(agent, request), needed(first, `a work, or ${EVERYTHING}`), ...reason)
+        return this.acts.stop(
+          await this.graphIdOf(agent, request),
+          needed(first, `a work, or ${EVERYTHING}`),
+          ...reason,
+        )
       case 'retry':
         return this.acts.retry(await this.graphIdOf(agent, request), needed(first, 'a work'), ...reason)
       case 'confirm':
@@ -109,7 +113,12 @@ export class GraphCommand {
       case 'epochs':
         return this.epochs(agent)
       case 'metrics':
-        return metricsLines(await readMetrics(this.deps.store, (await this.epochsOf(agent)).map(({ graphId }) => graphId))).join('\n')
+        return metricsLines(
+          await readMetrics(
+            this.deps.store,
+            (await this.epochsOf(agent)).map(({ graphId }) => graphId),
+          ),
+        ).join('\n')
       case 'doctor':
         return doctorLines(await this.deps.doctor()).join('\n')
       default:
@@ -122,7 +131,9 @@ export class GraphCommand {
     const supervised = supervises(agent) ? 'on' : 'off'
     if (state === undefined) return `No graph yet. Supervision is ${supervised} in this session.`
     const lines = boardLines(state, PLAIN_LOOK, { now: Date.now(), slots: this.deps.slots })
-    return [...lines, ...(supervised === 'on' ? [] : ['supervision is off in this session: /graph on'])].join('\n')
+    return [...lines, ...(supervised === 'on' ? [] : ['supervision is off in this session: /graph on'])].join(
+      '\n',
+    )
   }
 
   private async history(agent: Agent, request: Request): Promise<string> {
@@ -131,15 +142,26 @@ export class GraphCommand {
     const [word, position] = request.words
     const before = word === 'before' ? Number(position) : state.seq + 1
     if (!Number.isSafeInteger(before) || before < 1)
-      throw new GraphHostError('unknown-work', `"${position ?? ''}" is no position; write: /graph history before 120`)
-    const page = await this.deps.store.readTimeline({ graphId: state.graphId, beforeSeq: before, limit: HISTORY_EVENTS })
-    const more = page.omittedBefore === 0 ? [] : [`… ${page.omittedBefore} earlier: /graph history before ${page.events.at(-1)?.seq ?? 1}`]
+      throw new GraphHostError(
+        'unknown-work',
+        `"${position ?? ''}" is no position; write: /graph history before 120`,
+      )
+    const page = await this.deps.store.readTimeline({
+      graphId: state.graphId,
+      beforeSeq: before,
+      limit: HISTORY_EVENTS,
+    })
+    const more =
+      page.omittedBefore === 0
+        ? []
+        : [`… ${page.omittedBefore} earlier: /graph history before ${page.events.at(-1)?.seq ?? 1}`]
     return [...timelineLines(page.events, state, PLAIN_LOOK), ...more].join('\n')
   }
 
   private async supervise(agent: Agent, on: boolean): Promise<string> {
     await switchSupervision(this.deps.ctx, agent.id, on)
-    const pending = (await this.stateOf(agent, { verb: '', words: [], epoch: undefined }))?.counts.pending ?? 0
+    const pending =
+      (await this.stateOf(agent, { verb: '', words: [], epoch: undefined }))?.counts.pending ?? 0
     if (on)
       return supervises(agent)
         ? 'Supervision is on in this session.'
@@ -151,7 +173,9 @@ export class GraphCommand {
     const lines: string[] = []
     for (const { createdAt, epoch, graphId } of await this.epochsOf(agent)) {
       const state = await this.deps.store.readGraph(graphId)
-      lines.push(`@${epoch}  ${timeText(createdAt)}  ${state?.phase ?? 'empty'}  ${state === undefined ? 'no works' : countsText(state)}  ${graphId}`)
+      lines.push(
+        `@${epoch}  ${timeText(createdAt)}  ${state?.phase ?? 'empty'}  ${state === undefined ? 'no works' : countsText(state)}  ${graphId}`,
+      )
     }
     return lines.length === 0 ? 'No graph yet.' : lines.join('\n')
   }
@@ -164,7 +188,10 @@ export class GraphCommand {
     const epochs = await this.epochsOf(agent)
     const meant = epoch === undefined ? epochs.at(-1) : epochs.find((known) => known.epoch === epoch)
     if (epoch !== undefined && meant === undefined)
-      throw new GraphHostError('unknown-graph', `this session has no graph @${epoch}; /graph epochs lists them`)
+      throw new GraphHostError(
+        'unknown-graph',
+        `this session has no graph @${epoch}; /graph epochs lists them`,
+      )
     return meant === undefined ? undefined : this.deps.store.readGraph(meant.graphId)
   }
 
@@ -175,8 +202,9 @@ export class GraphCommand {
   }
 }
 
+/** Words; quotes hold one together that has spaces. */
 function parse(rawInput: string): Request {
-  const words = rawInput.trim().split(/\s+/u).filter((word) => word !== '')
+  const words = [...rawInput.matchAll(/"([^"]*)"|\S+/gu)].map(([word, quoted]) => quoted ?? word)
   const at = words.find((word) => /^@\d+$/u.test(word))
   const [verb = '', ...rest] = words.filter((word) => word !== at)
   return { verb: verb.toLowerCase(), words: rest, epoch: at === undefined ? undefined : Number(at.slice(1)) }

@@ -37,7 +37,9 @@ export function metricsOf(states: readonly GraphState[], attempts: readonly Wake
     runTime: spreadOf(works.flatMap(({ work }) => runTimeOf(work))),
     wakeLatency: spreadOf(states.flatMap((state) => wakeLatenciesOf(state, attempts))),
     retries: {
-      attempts: sum(states.flatMap(({ claims }) => [...claims.values()].map(({ attempt }) => Math.max(0, attempt - 1)))),
+      attempts: sum(
+        states.flatMap(({ claims }) => [...claims.values()].map(({ attempt }) => Math.max(0, attempt - 1))),
+      ),
       works: sum(works.map(({ work }) => work.retries)),
     },
     tokens: {

@@ -56,7 +56,8 @@ describe('the settings of the row', () => {
     const two = await makeAgent(ctx, 'two')
     expect([await seen(ctx, one), await seen(ctx, two)]).toEqual([ALL, NONE])
     Object.assign(presets, { one: 'standard', two: 'graph' })
-    ctx.emit('agent-preset/selected' as never, ...(['one', 'standard'] as unknown as []))
+    const emit = ctx.emit.bind(ctx) as (event: string, ...args: readonly unknown[]) => void
+    emit('agent-preset/selected', 'one', 'standard')
     expect([await seen(ctx, one), await seen(ctx, two)]).toEqual([NONE, ALL])
   })
 

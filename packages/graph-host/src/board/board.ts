@@ -48,14 +48,20 @@ export function countStatuses(state: GraphState): StatusCounts {
 /** `5 works: 2 running, 3 completed`, in the order of urgency. */
 export function countsText(state: GraphState): string {
   const counts = countStatuses(state)
-  const parts = STATUS_ORDER.flatMap((status) => (counts[status] === undefined ? [] : [`${counts[status]} ${status}`]))
+  const parts = STATUS_ORDER.flatMap((status) =>
+    counts[status] === undefined ? [] : [`${counts[status]} ${status}`],
+  )
   const { works } = state.counts
   return `${works} ${works === 1 ? 'work' : 'works'}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`
 }
 
 export function headLine({ graphId, phase, revision, finish }: GraphState, look: Look): string {
   const stands = finish === undefined ? phase : `finished: ${cleanLine(finish.reason)}`
-  return paint(cutTo(`agent graph ${cleanLine(graphId)}  ${stands}  revision ${revision}`, look.columns), 'bold', look)
+  return paint(
+    cutTo(`agent graph ${cleanLine(graphId)}  ${stands}  revision ${revision}`, look.columns),
+    'bold',
+    look,
+  )
 }
 
 export function boardLines(state: GraphState, look: Look, options: WaitOptions): readonly string[] {
@@ -67,7 +73,9 @@ export function boardLines(state: GraphState, look: Look, options: WaitOptions):
     headLine(state, look),
     cutTo(countsText(state), look.columns),
     ...works.map((work) => workLine(lineOf(state, work, options), look)),
-    ...(left > 0 ? [cutTo(`  … ${left} more; dsh-graph show ${state.graphId} --all lists them`, look.columns)] : []),
+    ...(left > 0
+      ? [cutTo(`  … ${left} more; dsh-graph show ${state.graphId} --all lists them`, look.columns)]
+      : []),
     ...(root === undefined ? [] : [cutTo(cleanLine(root), look.columns)]),
   ]
 }
@@ -93,7 +101,10 @@ export function lineOf(state: GraphState, work: Work, options: WaitOptions): Wor
     title,
     status,
     elapsedMs: startedAt === undefined ? undefined : (endedAt ?? options.now) - startedAt,
-    note: endedAt === undefined ? waitText(status, waitOf(state, work, options)) : (reason ?? resultText(state, work)),
+    note:
+      endedAt === undefined
+        ? waitText(status, waitOf(state, work, options))
+        : (reason ?? resultText(state, work)),
   }
 }
 
@@ -107,4 +118,3 @@ function resultText({ records }: GraphState, { recordIds, usage }: Work): string
   const tokens = usage === undefined ? '' : `${usage.inputTokens + usage.outputTokens} tokens `
   return tokens + summary === '' ? undefined : tokens + summary
 }
-

@@ -15,7 +15,12 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /** One line without anything that a terminal would act on. */
 export function cleanLine(text: string): string {
-  return text.toWellFormed().replaceAll(ESCAPES, ' ').replaceAll(HARMFUL, ' ').replaceAll(/ {2,}/gu, ' ').trim()
+  return text
+    .toWellFormed()
+    .replaceAll(ESCAPES, ' ')
+    .replaceAll(HARMFUL, ' ')
+    .replaceAll(/ {2,}/gu, ' ')
+    .trim()
 }
 
 /** Columns that the text takes on a terminal. */

@@ -29,12 +29,21 @@ function detailText(detail: TimelineEvent['detail'], state: GraphState | undefin
     return text === '' || isOwnId(key) ? [] : [`${key} ${text}`]
   })
   const records = Array.isArray(recordIds) && recordIds.length > 0 ? [`${recordIds.length} records`] : []
-  return [...(subject === undefined ? [] : [subject]), ...parts, ...records].join('  ')
+  return [...(subject === undefined ? [] : [subject]), ...parts, ...records].join(', ')
 }
 
 /** Ids that the store derives say nothing to a person. */
 function isOwnId(key: string): boolean {
-  return ['runId', 'turnId', 'operatorId', 'updateId', 'toolCallId', 'wakeId', 'attemptId', 'targetSessionId'].includes(key)
+  return [
+    'runId',
+    'turnId',
+    'operatorId',
+    'updateId',
+    'toolCallId',
+    'wakeId',
+    'attemptId',
+    'targetSessionId',
+  ].includes(key)
 }
 
 function valueText(value: JsonValue): string {

@@ -46,7 +46,9 @@ function slotText(state: GraphState, work: Work, slots: number | undefined): str
     if (workId === work.workId) break
     place += 1
   }
-  return slots === undefined ? `a slot, place ${place} in line` : `one of ${slots} slots, place ${place} in line`
+  return slots === undefined
+    ? `a slot, place ${place} in line`
+    : `one of ${slots} slots, place ${place} in line`
 }
 
 /** What the root of a graph has not been told, and how it will be. `undefined`: nothing is open. */

@@ -10,9 +10,25 @@ import type { DoctorReport } from './report.ts'
 import { versionsFound } from './versions.ts'
 
 /** Without these no graph runs. */
-const NEEDED = ['durableLog', 'graphControl', 'agentLoopHost', 'agentGraphController', 'agents', 'sessions', 'tools']
+const NEEDED = [
+  'durableLog',
+  'graphControl',
+  'agentLoopHost',
+  'agentGraphController',
+  'agents',
+  'sessions',
+  'tools',
+]
 /** With these more is possible. */
-const WELCOME = ['sessionPersistence', 'graphTools', 'commands', 'agentPresets', 'webServer', 'subagents', 'approval']
+const WELCOME = [
+  'sessionPersistence',
+  'graphTools',
+  'commands',
+  'agentPresets',
+  'webServer',
+  'subagents',
+  'approval',
+]
 
 export interface HostReportDeps {
   readonly ctx: Context
@@ -27,14 +43,20 @@ export async function hostReport({ config, ctx, errors, store }: HostReportDeps)
   const open = await store.listOpenGraphs()
   const problems = missing.map((name) => `service ${name} is missing: the row that provides it is not loaded`)
   if (ctx.get('sessionPersistence') === undefined)
-    problems.push('sessions are not kept (no sessionPersistence): operators cannot be resumed after a restart')
+    problems.push(
+      'sessions are not kept (no sessionPersistence): operators cannot be resumed after a restart',
+    )
   return {
     sections: {
       versions: versionsFound(),
       services: Object.fromEntries(
         [...NEEDED, ...WELCOME].map((name) => [name, found.includes(name) ? 'found' : 'not there']),
       ),
-      storage: { folder: graphHome(), log: fileText(join(graphHome(), 'log.sqlite')), 'open graphs': String(open.length) },
+      storage: {
+        folder: graphHome(),
+        log: fileText(join(graphHome(), 'log.sqlite')),
+        'open graphs': String(open.length),
+      },
       caps: capsOf(config),
       process: { pid: String(process.pid), uptime: `${Math.round(process.uptime())}s` },
     },

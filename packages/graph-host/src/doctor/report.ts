@@ -22,7 +22,9 @@ export function doctorLines({ lastErrors, problems, sections }: DoctorReport): r
   ])
   const errors = lastErrors.map(({ at, from, text }) => `  ${timeText(at)} ${from}: ${text}`)
   const found = problems.length === 0 ? ['  none found'] : problems.map((problem) => `  - ${problem}`)
-  return [...lines, 'last errors', ...(errors.length === 0 ? ['  none'] : errors), 'problems', ...found].map(safeLine)
+  return [...lines, 'last errors', ...(errors.length === 0 ? ['  none'] : errors), 'problems', ...found].map(
+    safeLine,
+  )
 }
 
 /** The same as data. */
@@ -35,5 +37,14 @@ export function maskReport(report: DoctorReport): DoctorReport {
 function safeLine(line: string): string {
   const indent = /^ */u.exec(line)?.[0] ?? ''
   // Runs of spaces align the columns, so each part is cleaned by itself.
-  return indent + maskText(line.trimStart().split(/( {2,})/u).map((part) => (/^ +$/u.test(part) ? part : cleanLine(part))).join(''))
+  return (
+    indent +
+    maskText(
+      line
+        .trimStart()
+        .split(/( {2,})/u)
+        .map((part) => (/^ +$/u.test(part) ? part : cleanLine(part)))
+        .join(''),
+    )
+  )
 }

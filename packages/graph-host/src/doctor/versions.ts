@@ -12,7 +12,12 @@ const OURS = [
   'dsh-durable-log',
   'dsh-graph-runtime',
 ]
-const HOSTS = ['@deepseek-ai/cordis', '@deepseek-ai/dsh-agent', '@deepseek-ai/dsh-session', '@deepseek-ai/dsh-tools']
+const HOSTS = [
+  '@deepseek-ai/cordis',
+  '@deepseek-ai/dsh-agent',
+  '@deepseek-ai/dsh-session',
+  '@deepseek-ai/dsh-tools',
+]
 const resolver = createRequire(import.meta.url)
 
 /** By package name; a package that is not there is left out. */
@@ -21,7 +26,11 @@ export function versionsFound(): Readonly<Record<string, string>> {
     const version = versionOf(name)
     return version === undefined ? [] : [[name, version] as const]
   })
-  return { node: process.version, platform: `${process.platform} ${process.arch}`, ...Object.fromEntries(found) }
+  return {
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    ...Object.fromEntries(found),
+  }
 }
 
 function versionOf(name: string): string | undefined {
@@ -30,7 +39,9 @@ function versionOf(name: string): string | undefined {
     if (version !== undefined) return version
   }
   // This package itself, where it is not installed under its name.
-  return name === 'dsh-graph-host' ? versionIn(join(dirname(import.meta.dirname), 'package.json'), name) : undefined
+  return name === 'dsh-graph-host'
+    ? versionIn(join(dirname(import.meta.dirname), 'package.json'), name)
+    : undefined
 }
 
 function versionIn(file: string, name: string): string | undefined {

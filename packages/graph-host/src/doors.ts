@@ -1,0 +1,23 @@
+/**
+ * The doors of a host for persons: the `/graph` command, and what it tells about itself.
+ *
+ * Owns: what is opened, for as long as `ctx` lives. Does not own: what a person may do (person-acts).
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { GraphControl } from 'dsh-graph-control'
+import { registerGraphCommand } from './command.ts'
+import type { Config } from './config.ts'
+import { hostReport } from './doctor/host-report.ts'
+import { RecentErrors } from './doctor/recent-errors.ts'
+
+export interface DoorsDeps {
+  readonly ctx: Context
+  readonly config: Config
+  readonly store: GraphControl
+}
+
+export function openDoors({ config, ctx, store }: DoorsDeps): void {
+  const errors = new RecentErrors(ctx)
+  const doctor = () => hostReport({ ctx, config, store, errors })
+  registerGraphCommand({ ctx, store, slots: config.maxNewActivations, doctor })
+}
