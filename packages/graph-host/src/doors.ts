@@ -1,5 +1,5 @@
 /**
- * The doors of a host for persons: the `/graph` command, and what it tells about itself.
+ * The doors of a host for persons: the `/graph` command, and the loopback door of the shell command.
  *
  * Owns: what is opened, for as long as `ctx` lives. Does not own: what a person may do (person-acts).
  */
@@ -9,6 +9,11 @@ import { registerGraphCommand } from './command.ts'
 import type { Config } from './config.ts'
 import { hostReport } from './doctor/host-report.ts'
 import { RecentErrors } from './doctor/recent-errors.ts'
+import { versionsFound } from './doctor/versions.ts'
+import { hostOperations } from './door/host-operations.ts'
+import { runFolder } from './door/run-file.ts'
+import { serveDoor } from './door/serve-door.ts'
+import { graphHome } from './graph-home.ts'
 
 export interface DoorsDeps {
   readonly ctx: Context
@@ -20,4 +25,12 @@ export function openDoors({ config, ctx, store }: DoorsDeps): void {
   const errors = new RecentErrors(ctx)
   const doctor = () => hostReport({ ctx, config, store, errors })
   registerGraphCommand({ ctx, store, slots: config.maxNewActivations, doctor })
+  if (!config.door) return
+  const operations = hostOperations({ ctx, store, doctor })
+  serveDoor({
+    ctx,
+    folder: runFolder(graphHome()),
+    version: versionsFound()['dsh-graph-host'] ?? '',
+    operations,
+  })
 }
