@@ -1,5 +1,6 @@
 /**
- * The doors of a host for persons: the `/graph` command, and the loopback door of the shell command.
+ * The doors of a host for those who watch it: the `/graph` command, the loopback door of the shell
+ * command, spans.
  *
  * Owns: what is opened, for as long as `ctx` lives. Does not own: what a person may do (person-acts).
  */
@@ -14,14 +15,17 @@ import { hostOperations } from './door/host-operations.ts'
 import { runFolder } from './door/run-file.ts'
 import { serveDoor } from './door/serve-door.ts'
 import { graphHome } from './graph-home.ts'
+import { traceGraphs } from './spans.ts'
 
 export interface DoorsDeps {
   readonly ctx: Context
   readonly config: Config
   readonly store: GraphControl
+  readonly drives: (rootSessionId: string) => boolean
 }
 
-export function openDoors({ config, ctx, store }: DoorsDeps): void {
+export function openDoors({ config, ctx, drives, store }: DoorsDeps): void {
+  traceGraphs({ ctx, store, drives })
   const errors = new RecentErrors(ctx)
   const doctor = () => hostReport({ ctx, config, store, errors })
   registerGraphCommand({ ctx, store, slots: config.maxNewActivations, doctor })

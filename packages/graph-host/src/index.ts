@@ -41,6 +41,11 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
         (config.holdIdleRoot === 'auto' && live.get('webServer') === undefined),
     })
     live.provide(AGENT_GRAPH_CONTROLLER_SERVICE, roots)
-    openDoors({ ctx: live, config, store: live.graphControl })
+    openDoors({
+      ctx: live,
+      config,
+      store: live.graphControl,
+      drives: (sessionId) => roots.drives(sessionId),
+    })
   })
 }

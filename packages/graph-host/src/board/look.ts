@@ -22,11 +22,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'gray' | 'bold'
 
-const PLAIN_COLUMNS = 100
+const PLAIN_COLUMNS = 120
+/** A pipe has no width; what reads it may cut. */
+const PIPE_COLUMNS = 1_000
 const PLAIN_ROWS = 40
 const LEAST_COLUMNS = 20
 
-/** For a text that is not written to a terminal: a command's answer, a pipe. */
+/** For a text that a person reads elsewhere than on a terminal: a command's answer. */
 export const PLAIN_LOOK: Look = {
   columns: PLAIN_COLUMNS,
   rows: PLAIN_ROWS,
@@ -45,7 +47,7 @@ export function canRedraw(output: Output, environment: Environment): boolean {
  */
 export function lookOf(output: Output, environment: Environment): Look {
   const { columns, rows, isTTY } = output
-  if (isTTY !== true) return PLAIN_LOOK
+  if (isTTY !== true) return { ...PLAIN_LOOK, columns: PIPE_COLUMNS }
   const isDumb = environment['TERM'] === 'dumb'
   return {
     // One less: a terminal may wrap a line that fills it.
