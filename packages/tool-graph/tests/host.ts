@@ -45,8 +45,11 @@ export async function bootDsh(): Promise<Context> {
 }
 
 /** Mounts the plugin under test as a row would. */
-export async function mountTools(ctx: Context, enabled = true) {
-  const fiber = ctx.plugin(toolGraph, { enabled })
+export async function mountTools(ctx: Context, config: boolean | Partial<toolGraph.Config> = {}) {
+  const fiber = ctx.plugin(
+    toolGraph,
+    (typeof config === 'boolean' ? { enabled: config } : config) as toolGraph.Config,
+  )
   await fiber
   return fiber
 }
