@@ -85,7 +85,7 @@ describe('view_agent_graph', () => {
     const unknown = await call('view', { results: ['graph_record_none'] })
     expect(unknown.error?.info?.code).toBe('invalid_input')
     expect(textOf(unknown)).toContain('names no work and no record')
-    const many = await call('view', { results: Array.from({ length: 9 }, () => recordId) })
+    const many = await call('view', { results: Array.from({ length: 9 }, (_, at) => `${recordId}@${at}`) })
     expect(textOf(many)).toContain('at most 8')
   })
 
