@@ -77,7 +77,7 @@ function readText(shape: Shape, value: unknown, { at, kind }: Place, reading: Re
   const { adjusted } = reading
   const only = Array.isArray(value) && value.length === 1 ? (value[0] as unknown) : value
   if (only !== value && typeof only === 'string') adjusted.note(`${at} was read as one text, not a list`)
-  if (typeof only === 'number' || (typeof only === 'boolean' && shape.enum === undefined)) {
+  if (typeof only === 'number' || typeof only === 'boolean') {
     adjusted.note(`${at} was read as a text`)
     return String(only)
   }
@@ -168,11 +168,11 @@ function idOf(value: unknown, at: string, adjusted: Adjustments): unknown {
 
 function readObject(shape: Shape, value: unknown, place: Place, reading: Reading): unknown {
   const { adjusted } = reading
-  const at = place.at === '' ? 'the arguments' : place.at
+  const at = place.at === '' ? 'the arguments were' : `${place.at} was`
   const nested = typeof value === 'string' ? nestedJson(value, 'object') : undefined
-  if (isFields(nested)) adjusted.note(`${at} was read from a JSON string`)
+  if (isFields(nested)) adjusted.note(`${at} read from a JSON string`)
   const only = Array.isArray(value) && value.length === 1 ? (value[0] as unknown) : undefined
-  if (isFields(only)) adjusted.note(`${at} was read as one object, not a list`)
+  if (isFields(only)) adjusted.note(`${at} read as one object, not a list`)
   const fields = [value, nested, only].find(isFields)
   if (fields === undefined || shape.properties === undefined) return fields ?? value
   return readFields(shape, shape.properties, fields, place, reading)

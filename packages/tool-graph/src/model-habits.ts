@@ -59,7 +59,7 @@ const COMPARED_NAMES = 2_000
 /** Characters of a name that are compared; the ids of works are shorter, or random beyond it. */
 const COMPARED_CHARS = 64
 
-/** The candidates that look most like the name, nearest first, at most `limit`. */
+/** The candidates that look most like the name, at most `limit`; none where none is like it. */
 export function nearest(name: string, candidates: Iterable<string>, limit = 3): readonly string[] {
   const ranked: { candidate: string; distance: number }[] = []
   const most = Math.max(2, Math.floor(Math.min(name.length, COMPARED_CHARS) / 3))
@@ -70,13 +70,17 @@ export function nearest(name: string, candidates: Iterable<string>, limit = 3): 
     if (distance <= most) ranked.push({ candidate, distance })
   }
   ranked.sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
-  return ranked.slice(0, limit).map((entry) => entry.candidate)
+  const best = ranked[0]?.distance
+  return ranked
+    .filter((entry) => entry.distance === best)
+    .slice(0, limit)
+    .map((entry) => entry.candidate)
 }
 
-/** `; did you mean …`, or nothing where no name is like it. */
+/** ` (did you mean …?)`, or nothing where no name is like it. */
 export function suggestion(name: string, known: Iterable<string>): string {
   const like = nearest(name, known)
-  return like.length === 0 ? '' : `; did you mean ${like.map((id) => `"${id}"`).join(', ')}?`
+  return like.length === 0 ? '' : ` (did you mean ${like.map((id) => `"${id}"`).join(', ')}?)`
 }
 
 /** Insertions, deletions and substitutions between two names; more than `most` is not counted on. */

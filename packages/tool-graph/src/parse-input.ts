@@ -71,7 +71,9 @@ function payloadProblems({
     finish: finish !== undefined,
   }
   if (operation !== undefined && !payloads[operation]) {
-    problems.push(`operation ${operation} needs its payload, which is missing`)
+    problems.push(
+      `operation ${operation} needs its payload ${operation === 'add_work' ? 'addWork' : operation}, which is missing`,
+    )
   } else if (!Object.values(payloads).some(Boolean) && draft !== 'commit') {
     problems.push('give at least one of addWork, stop, retry, finish, or draft: commit')
   }
