@@ -2,7 +2,7 @@
  * One call of `yield_agent_graph`: the wait is registered before anything is read for the answer, so
  * that a change between the two wakes the root.
  */
-import { endedWorks, pendingWorks, stableHash, type GraphState } from 'dsh-graph-control'
+import { endedWorks, pendingWorks, stableHash, type GraphState, type Work } from 'dsh-graph-control'
 import { shownName } from './adjustments.ts'
 import { costOf } from './data-text.ts'
 import { AgentGraphError } from './errors.ts'
@@ -112,13 +112,21 @@ function isAnsweredAtOnce(state: GraphState, until: 'any' | 'all'): boolean {
   return until === 'any' || state.counts.pending === 0
 }
 
+/** What ended since, and what is held: both are what a root is woken for. */
 function unseenOf(state: GraphState): GraphView {
   const told = toldUpTo(state)
   const ended = endedWorks(state, { limit: VIEW_PAGE })
-  return selectionOf(
-    state,
-    ended.filter((work) => (work.endedChangeSeq ?? 0) > told),
-  )
+  return selectionOf(state, [
+    ...heldWorks(state),
+    ...ended.filter((work) => (work.endedChangeSeq ?? 0) > told),
+  ])
+}
+
+function heldWorks({ live, claims, works }: GraphState): readonly Work[] {
+  return [...live.claims.keys()].flatMap((claimId) => {
+    const claim = claims.get(claimId)
+    return claim?.hold === undefined ? [] : (works.get(claim.workId) ?? [])
+  })
 }
 
 /** The first of them, at least one if there is any. */
