@@ -3,7 +3,7 @@
  * and runs nothing; the root's drivers act on the commit.
  */
 import type { GraphControl, GraphState, JsonValue, ResultPage, Work } from 'dsh-graph-control'
-import { costOf, cutToCost } from './data-text.ts'
+import { costOf, cutToCost, firstOf } from './data-text.ts'
 import { shownName } from './adjustments.ts'
 import { AgentGraphError } from './errors.ts'
 import { RootDrivers } from './root-drivers.ts'
@@ -34,14 +34,16 @@ import { yieldGraph } from './yield-graph.ts'
 
 /** Bytes of all conclusions in one view, in either form. */
 const RESULTS_BYTES = 12 * 1024
-/** Bytes of the work ids that an update's answer repeats. */
-const WORK_IDS_BYTES = 2 * 1024
+/** Bytes of the ids that an answer repeats of what was asked for. */
+const IDS_BYTES = 1_500
 
 /** A view, with the conclusions that were asked for and what was changed about the call. */
 export type ViewAnswer = (GraphView | UnchangedView) & {
   readonly results?: readonly ResultPage[]
   /** What to ask for next, where a name stands for more records than one view shows. */
   readonly moreResults?: readonly string[]
+  /** Names after those of `moreResults` that were not answered for want of room, to be asked for again. */
+  readonly unanswered?: number
   readonly adjusted?: readonly string[]
 }
 
@@ -80,8 +82,8 @@ class Controller implements DrivingAgentGraphController {
       const id = 'targetId' in item ? item.targetId : item.workId
       return state.works.get(id) ?? []
     })
-    let left = WORK_IDS_BYTES
-    const workIds = update.addWork.map((work) => work.workId).filter((id) => (left -= costOf(id) + 3) >= 0)
+    const ids = update.addWork.map((work) => work.workId)
+    const workIds = firstOf(ids, IDS_BYTES, costOf)
     return {
       update: {
         updateId: update.updateId,
@@ -89,9 +91,7 @@ class Controller implements DrivingAgentGraphController {
         committedAt: update.committedAt,
         created,
         workIds,
-        ...(workIds.length < update.addWork.length
-          ? { omittedWorkIds: update.addWork.length - workIds.length }
-          : {}),
+        ...(workIds.length < ids.length ? { omittedWorkIds: ids.length - workIds.length } : {}),
       },
       ...(input.adjusted === undefined ? {} : { adjusted: input.adjusted }),
       graph: toJson(selectionOf(state, [...new Set<Work>([...works, ...touched])])),
@@ -143,7 +143,13 @@ class Controller implements DrivingAgentGraphController {
       // The conclusions have the room: of the works there are only the counts.
       const { finish: _, ...head } = selectionOf(state, [])
       const pages = await this.readResults(state, places)
-      return { ...head, results: pages, ...(more.length === 0 ? {} : { moreResults: more }) }
+      const moreResults = firstOf(more, IDS_BYTES, costOf)
+      return {
+        ...head,
+        results: pages,
+        ...(more.length === 0 ? {} : { moreResults }),
+        ...(moreResults.length < more.length ? { unanswered: more.length - moreResults.length } : {}),
+      }
     }
     if (since !== undefined) return changesSince(state, since)
     if (mode === 'summary') return summaryOf(state)

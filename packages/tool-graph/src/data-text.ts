@@ -36,6 +36,22 @@ export function costOf(text: string): number {
   return Math.max(Buffer.byteLength(JSON.stringify(text)) - 2, Buffer.byteLength(escapeData(text)))
 }
 
+/** The first items, as many as fit, at least one. */
+export function firstOf<T>(
+  items: readonly T[],
+  maxBytes: number,
+  bytesOf: (item: T) => number,
+): readonly T[] {
+  let left = maxBytes
+  let count = 0
+  for (const item of items) {
+    left -= bytesOf(item) + 3
+    if (left < 0 && count > 0) break
+    count += 1
+  }
+  return items.slice(0, count)
+}
+
 function plainBytes(code: number): number {
   if (code < 0x80) return 1
   if (code < 0x800) return 2

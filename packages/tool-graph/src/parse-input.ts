@@ -8,9 +8,11 @@ import { cleanArguments, cleanUpdate } from './clean-input.ts'
 import { idProblem, refuse, requireTyped } from './problems.ts'
 import { UPDATE_PARAMETERS, VIEW_PARAMETERS, YIELD_PARAMETERS } from './schemas.ts'
 import type { UpdateInput, ViewInput, YieldInput } from './types.ts'
-import { pickWork, workProblems } from './work-input.ts'
+import { argsBytes, pickWork, workProblems } from './work-input.ts'
 
 export const MAX_RESULTS_PER_VIEW = 8
+/** What one update may bring; an entry of the log holds 4 MiB. */
+const UPDATE_BYTES = 4_000_000
 
 function withAdjusted<T extends object>(
   input: T,
@@ -83,6 +85,13 @@ function payloadProblems({
   return problems
 }
 
+function sizeOf(works: NonNullable<RawUpdate['addWork']>): number {
+  return works.reduce(
+    (sum, { args, ...rest }) => sum + Buffer.byteLength(JSON.stringify(rest)) + argsBytes(args),
+    0,
+  )
+}
+
 function boundProblems({ addWork = [], stop = [], retry = [], finish }: RawUpdate): string[] {
   const problems: string[] = []
   const bounds = [
@@ -94,6 +103,11 @@ function boundProblems({ addWork = [], stop = [], retry = [], finish }: RawUpdat
   const selected = addWork.reduce((sum, item) => sum + (item.selectedResultInputs?.length ?? 0), 0)
   if (selected > LIMITS.selectedResults)
     problems.push(`addWork selects ${selected} results of earlier graphs; at most ${LIMITS.selectedResults}`)
+  const bytes = sizeOf(addWork)
+  if (bytes > UPDATE_BYTES)
+    problems.push(
+      `addWork has ${bytes} bytes of JSON; at most ${UPDATE_BYTES} a call: add the works in several calls`,
+    )
   for (const [at, count, most, what] of bounds)
     if (count > most) problems.push(`${at} has ${count} ${what}; at most ${most}`)
   const twice = {

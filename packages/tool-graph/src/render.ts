@@ -68,7 +68,7 @@ function renderSelection(view: GraphView): string[] {
 
 /** What `view_agent_graph` says: the conclusions that were asked for, or the works. */
 export function renderAnswer(answer: ViewAnswer): string {
-  const { results, moreResults, adjusted } = answer
+  const { results, moreResults, unanswered, adjusted } = answer
   const lines =
     results === undefined
       ? [renderView(answer)]
@@ -77,7 +77,9 @@ export function renderAnswer(answer: ViewAnswer): string {
           ...renderResults(results),
           ...(moreResults === undefined
             ? []
-            : [`… more records: ask for ${moreResults.map(escapeData).join(', ')}`]),
+            : [
+                `… more records: ask for ${moreResults.map(escapeData).join(', ')}${unanswered === undefined ? '' : `, and again for the ${unanswered} names after it`}`,
+              ]),
         ]
   return [...lines, ...renderAdjusted(adjusted)].join('\n')
 }

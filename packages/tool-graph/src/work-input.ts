@@ -58,10 +58,14 @@ const ARGS_DEPTH = 60
 const ITEM_MARK = /#\d+$/u
 
 function argsProblems(args: unknown): string[] {
-  if (args === undefined) return []
   if (isDeeper(args, ARGS_DEPTH)) return [`args is nested deeper than ${ARGS_DEPTH} levels; flatten it`]
-  const bytes = Buffer.byteLength(JSON.stringify(args))
+  const bytes = argsBytes(args)
   return bytes > LIMITS.argsBytes ? [`args has ${bytes} bytes of JSON; at most ${LIMITS.argsBytes}`] : []
+}
+
+/** Bytes of JSON; 0 of what is refused for its depth. */
+export function argsBytes(args: unknown): number {
+  return args === undefined || isDeeper(args, ARGS_DEPTH) ? 0 : Buffer.byteLength(JSON.stringify(args))
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -1,6 +1,6 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
 import type { GraphRecord, GraphState, Work } from 'dsh-graph-control'
-import { brief, costOf } from './data-text.ts'
+import { brief, costOf, firstOf } from './data-text.ts'
 
 const INSTRUCTION_CHARS = 120
 const SUMMARY_CHARS = 160
@@ -69,18 +69,6 @@ export function workView(state: GraphState, work: Work): WorkView {
   }
 }
 
-/** The first of them, at least one. */
-function firstOf<T>(items: readonly T[], maxBytes: number, bytesOf: (item: T) => number): readonly T[] {
-  let left = maxBytes
-  let count = 0
-  for (const item of items.slice(0, LISTED)) {
-    left -= bytesOf(item)
-    if (left < 0 && count > 0) break
-    count += 1
-  }
-  return items.slice(0, count)
-}
-
 /** An operator is named by the work that it was made for. */
 function targetView(state: GraphState, { kind, id }: Work['target']): string {
   return `${kind}:${kind === 'operator' ? (state.operators.get(id)?.workId ?? id) : id}`
@@ -124,6 +112,6 @@ export function waitsForOf(state: GraphState, work: Work): readonly string[] {
 }
 
 function listed(ids: readonly string[]): readonly string[] {
-  const shown = firstOf(ids, LISTED_BYTES, costOf)
+  const shown = firstOf(ids.slice(0, LISTED), LISTED_BYTES, costOf)
   return shown.length === ids.length ? ids : [...shown, `… ${ids.length - shown.length} more`]
 }

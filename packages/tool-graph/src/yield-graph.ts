@@ -4,7 +4,7 @@
  */
 import { endedWorks, pendingWorks, stableHash, type GraphState, type Work } from 'dsh-graph-control'
 import { shownName } from './adjustments.ts'
-import { costOf } from './data-text.ts'
+import { costOf, firstOf } from './data-text.ts'
 import { AgentGraphError } from './errors.ts'
 import type { RootGraphs } from './root-graphs.ts'
 import type { GraphCall, YieldAnswer, YieldInput } from './types.ts'
@@ -129,17 +129,10 @@ function heldWorks({ live, claims, works }: GraphState): readonly Work[] {
   })
 }
 
-/** The first of them, at least one if there is any. */
 function waitsOf(state: GraphState): readonly string[] {
-  const told: string[] = []
-  let left = TOLD_BYTES
-  for (const work of pendingWorks(state, { limit: TOLD_WAITS })) {
+  const lines = pendingWorks(state, { limit: TOLD_WAITS }).map((work) => {
     const waits = waitsForOf(state, work)
-    const line =
-      waits.length === 0 ? `${work.workId} (${work.status})` : `${work.workId}: ${waits.join(', ')}`
-    left -= costOf(line)
-    if (left < 0 && told.length > 0) break
-    told.push(line)
-  }
-  return told
+    return waits.length === 0 ? `${work.workId} (${work.status})` : `${work.workId}: ${waits.join(', ')}`
+  })
+  return firstOf(lines, TOLD_BYTES, costOf)
 }
