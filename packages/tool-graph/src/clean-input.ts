@@ -186,28 +186,32 @@ function readOnce(fields: Fields, name: string, at: string, adjusted: Adjustment
 /** The operation names the one payload that counts, if that is there. */
 function decideOperation(input: Fields, adjusted: Adjustments): void {
   const operation = input['operation']
-  const kept = typeof operation === 'string' ? PAYLOAD_OF[operation] : undefined
+  const isKnown = typeof operation === 'string' && Object.hasOwn(PAYLOAD_OF, operation)
+  const kept = isKnown ? PAYLOAD_OF[operation] : undefined
   if (kept === undefined || input[kept] === undefined) return
-  dropOthers(input, PAYLOADS, kept, { at: '', because: `operation is ${String(operation)}`, adjusted })
+  dropOthers(input, PAYLOADS, kept, { at: '', because: `operation is ${operation}`, adjusted })
 }
 
 /** The kind of target names the one identity that counts; a mode may say that nothing is replaced. */
 function decideWork(work: unknown, at: string, adjusted: Adjustments): void {
   if (!isFields(work)) return
   const kind = work['targetKind']
-  const kept = typeof kind === 'string' ? IDENTITY_OF[kind] : undefined
-  const because = `targetKind is ${String(kind)}`
-  // Without its own identity a kind may be the field that is wrong; that is not ours to decide.
-  if (kept !== undefined && work[kept] !== undefined)
-    dropOthers(work, IDENTITIES, kept, { at: `${at}.`, because, adjusted })
-  if (work['args'] !== undefined && kept !== undefined && kept !== 'graphName') {
-    delete work['args']
-    adjusted.note(`${at}.args was dropped: ${because}`)
-  }
+  if (typeof kind === 'string') decideTarget(work, kind, at, adjusted)
   if (work['replacementMode'] === 'none' && work['replaces'] !== undefined) {
     delete work['replaces']
     adjusted.note(`${at}.replaces was dropped: replacementMode is none`)
   }
+}
+
+function decideTarget(work: Fields, kind: string, at: string, adjusted: Adjustments): void {
+  const kept = Object.hasOwn(IDENTITY_OF, kind) ? IDENTITY_OF[kind] : undefined
+  if (kept === undefined) return
+  const because = `targetKind is ${kind}`
+  // Without its own identity a kind may be the field that is wrong; that is not ours to decide.
+  if (work[kept] !== undefined) dropOthers(work, IDENTITIES, kept, { at: `${at}.`, because, adjusted })
+  if (work['args'] === undefined || kept === 'graphName') return
+  delete work['args']
+  adjusted.note(`${at}.args was dropped: ${because}`)
 }
 
 function dropOthers(

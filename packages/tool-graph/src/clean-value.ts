@@ -95,7 +95,8 @@ function allowedValue(
 ): string {
   if (allowed.includes(text)) return text
   const names = allowed.filter((value) => typeof value === 'string')
-  const meant = knownName(text, names, values[lastName(kind)])
+  const name = lastName(kind)
+  const meant = knownName(text, names, Object.hasOwn(values, name) ? values[name] : {})
   if (meant === undefined) return text
   adjusted.note(`${at} "${shownName(text)}" was read as ${meant}`)
   return meant

@@ -52,8 +52,8 @@ export const name = 'tool-graph'
 export const inject = ['agents', 'systemPrompt', 'tools']
 
 export interface Config {
-  /** Off: neither tools nor section are installed. */
-  readonly enabled: boolean
+  /** Off: neither tools nor section are installed. Default on. */
+  readonly enabled?: boolean
 }
 
 export const Config: z<Config> = z.object({
@@ -65,7 +65,7 @@ export const Config: z<Config> = z.object({
  * a preset or an agent: for the root sessions of that scope, once for each such scope.
  */
 export async function apply(ctx: Context, config: Config): Promise<void> {
-  if (!config.enabled) return
+  if (config.enabled === false) return
   const install = (live: Context) => {
     installForRoots(live)
     keepYieldConclusive(live)
@@ -79,3 +79,10 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   )
   await mountOnce(ctx, 'dsh-tool-graph', inject, install)
 }
+
+/**
+ * The plugin as one object, for hosts that import it by default and mount it by hand. The loader
+ * prefers a default export to the named ones, so this has all of them: with it, too, a row keeps its
+ * injections and its configuration.
+ */
+export default { name, inject, Config, apply }

@@ -1,5 +1,5 @@
 /** Any sequence of tool calls, with operators that end in any way in between, leaves a readable graph. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { GraphControlStore, TERMINAL_WORK_STATUSES } from 'dsh-graph-control'
 import { expect, it } from 'vitest'
 import type { GraphView } from '../src/index.ts'
@@ -109,15 +109,19 @@ async function play(steps: readonly Step[], ends: readonly number[]): Promise<vo
     else if ('call' in one) {
       // As a model sends it: fields that are not given are not there.
       const result = await rig.call(one.call, JSON.parse(JSON.stringify(one.args)), one.callId)
-      if (result.isError) expect(result.error?.info?.code, textOf(result)).toMatch(/^[a-z][a-z_-]+$/u)
+      if (result.isError && !/^[a-z][a-z_-]+$/u.test(result.error?.info?.code ?? ''))
+        faults.push(textOf(result))
     }
-    for (let turns = 0; 'pause' in one && turns < 20; turns++)
-      await new Promise((resolve) => setImmediate(resolve))
+    if ('pause' in one) await turnsOfTheLoop(20)
     await expectReadable(rig)
   }
   expect(faults).toEqual([])
   await rig.controller.dispose()
   await expectSameElsewhere(rig)
+}
+
+async function turnsOfTheLoop(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Every list of every graph is shown to its end, and adds up to the counts. */

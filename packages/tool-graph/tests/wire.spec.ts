@@ -7,10 +7,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Context } from '@deepseek-ai/cordis'
 import * as deepSeek from '@deepseek-ai/dsh-llm-deepseek'
-import { createUserMessage } from '@deepseek-ai/dsh-llm'
+import { createUserMessage, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import * as piAi from '@deepseek-ai/dsh-llm-pi-ai'
 import { scopeOf } from '@deepseek-ai/dsh-scope'
-import type { ToolSchema } from '@deepseek-ai/dsh-tools'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startMockLlm } from '../../../tests/support/mock-llm.ts'
 import { GRAPH_TOOLS } from '../src/index.ts'
@@ -161,6 +160,7 @@ describe('the schemas on the wire', () => {
     await ctx.plugin(piAi, { providers: { gateway: route('anthropic-messages', recorder.url) } })
     await ask(ctx, 'gateway', 'any', tools)
     const sent = recorder.bodies[0]?.['tools'] as { name: string; input_schema: unknown }[]
+    expect(sent).toHaveLength(3)
     expectSchemas(
       sent.map(({ name, input_schema }) => ({ name, schema: input_schema })),
       tools,
@@ -174,7 +174,7 @@ function route(api: string, baseURL: string) {
     apiKeyEnv: KEY,
     api,
     baseURL,
-    retryPolicy: { mode: 'normal', maxRetries: 0 },
+    retryPolicy: { mode: 'normal' as const, maxRetries: 0 },
     models: [{ id: 'any', name: 'Any', contextWindow: 65_536, maxTokens: 4_096 }],
-  } as const
+  }
 }
