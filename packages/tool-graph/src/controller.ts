@@ -188,7 +188,21 @@ function toJson(value: unknown): JsonValue {
  *
  * It starts to drive a graph at its first commit; {@link DrivingAgentGraphController.recover} takes
  * up what an earlier process left. Dispose it before the store.
+ *
+ * @throws AgentGraphError `configuration` naming what is missing.
  */
 export function createAgentGraphController(config: ControllerConfig): DrivingAgentGraphController {
+  requireConfig(config)
   return new Controller(config)
+}
+
+/** Hosts are written in plain JavaScript, too: what is missing is said here, not at the first call. */
+function requireConfig({ store, rootSessionId, options }: Partial<ControllerConfig>): void {
+  const missing = [
+    ...(store === undefined ? ['store'] : []),
+    ...(typeof rootSessionId === 'string' && rootSessionId.trim() !== '' ? [] : ['rootSessionId']),
+    ...(options?.executor === undefined ? ['options.executor'] : []),
+  ]
+  if (missing.length === 0) return
+  throw new AgentGraphError('configuration', `a controller needs ${missing.join(', ')}`)
 }
