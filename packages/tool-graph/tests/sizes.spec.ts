@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolExecutionResult } from '@deepseek-ai/dsh-tools'
 import type { GraphView, UpdateAnswer } from '../src/index.ts'
-import { HandExecutor, textOf, until } from './host.ts'
+import { HandExecutor, HandWakes, textOf, until } from './host.ts'
 import { openRig, work, type Rig } from './rig.ts'
 
 const HARD_LIMIT = 16 * 1024
@@ -92,7 +92,7 @@ function hostileId(unit: string, at: number): string {
 describe.each(HOSTILE)('answers about works named with %s', (unit) => {
   const text = (units: number) => unit.repeat(Math.floor(units / unit.length))
 
-  async function openHostile(): Promise<Rig> {
+  async function openHostile(wakes = new HandWakes()): Promise<Rig> {
     const executor = new HandExecutor(({ work: { workId } }) =>
       Number(workId.slice(0, 3)) % 3 === 0
         ? { outcome: 'failed', reason: text(4_000), conclusion: text(30_000) }
@@ -105,7 +105,7 @@ describe.each(HOSTILE)('answers about works named with %s', (unit) => {
             })),
           },
     )
-    return openRig('memory', { executor, maxNewActivations: 64 })
+    return openRig('memory', { executor, wakes, maxNewActivations: 64 })
   }
 
   const wave = (from: number, count: number, rest: (at: number) => object = () => ({})) =>
@@ -117,7 +117,8 @@ describe.each(HOSTILE)('answers about works named with %s', (unit) => {
     }))
 
   it('stay under 16 KiB: 64 works that ended, their results, the finish', { timeout: 120_000 }, async () => {
-    const rig = await openHostile()
+    const wakes = new HandWakes()
+    const rig = await openHostile(wakes)
     for (const from of [0, 32]) {
       const answer = await within(HARD_LIMIT, rig.call('update', { addWork: wave(from, 32), nothing: null }))
       expect((answer.value as unknown as UpdateAnswer).update.workIds.length).toBeGreaterThan(0)
@@ -125,6 +126,7 @@ describe.each(HOSTILE)('answers about works named with %s', (unit) => {
     await within(HARD_LIMIT, rig.call('yield', {}))
     await until(async () => (await rig.state()).counts.pending === 0)
     await within(HARD_LIMIT, rig.call('yield', {}))
+    for (const { message } of wakes.delivered) expect(Buffer.byteLength(message)).toBeLessThan(HARD_LIMIT / 2)
     const first = await within(HARD_LIMIT, rig.call('view', {}))
     const { endedCursor, omitted } = first.value as unknown as GraphView
     expect(omitted.ended).toBeGreaterThan(0)
