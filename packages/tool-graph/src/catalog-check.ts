@@ -43,10 +43,20 @@ function modelProblem({ model, effort }: AddWorkInput, { models }: OperatorCatal
   if (models === undefined) return []
   if (model !== undefined && !has(models, model)) return [unknown('model', model, models)]
   if (effort === undefined) return []
-  // Without a model the operator's own is meant, and only the host knows whether it has that effort.
-  const efforts = models.find((entry) => entry.id === model)?.efforts
+  const efforts = effortsOf(models, model)
   if (efforts === undefined || efforts.includes(effort)) return []
-  return [`unknown effort "${effort}" of model ${model ?? ''}; available: ${efforts.join(', ') || 'none'}`]
+  const whose = model === undefined ? '' : ` of model ${model}`
+  return [`unknown effort "${shownName(effort)}"${whose}; available: ${efforts.join(', ') || 'none'}`]
+}
+
+/** Those of the model; without one the operator's own is meant, which is one of the models. */
+function effortsOf(
+  models: NonNullable<OperatorCatalog['models']>,
+  model: string | undefined,
+): readonly string[] | undefined {
+  if (model !== undefined) return models.find((entry) => entry.id === model)?.efforts
+  const all = models.flatMap(({ efforts }) => efforts ?? [])
+  return models.every(({ efforts }) => efforts !== undefined) ? [...new Set(all)] : undefined
 }
 
 /**

@@ -6,6 +6,7 @@
 import type { ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
 import { Adjustments } from './adjustments.ts'
 import { isEmpty, isFields, readAs, ROOT, type Fields, type Reading, type Shape } from './clean-value.ts'
+import { ALIASES, NAMES, VALUES } from './other-names.ts'
 import { UPDATE_PARAMETERS } from './schemas.ts'
 
 /** Identity field that each target kind keeps; the others are dropped. */
@@ -25,86 +26,6 @@ const PAYLOAD_OF: Readonly<Record<string, string>> = {
   finish: 'finish',
 }
 const PAYLOADS = ['addWork', 'stop', 'retry', 'finish'] as const
-
-/** Names that models give the fields of this package, by the object that they stand in. */
-const ALIASES: Reading['aliases'] = {
-  '': {
-    add: 'addWork',
-    work: 'addWork',
-    works: 'addWork',
-    addworks: 'addWork',
-    retries: 'retry',
-    stops: 'stop',
-    action: 'operation',
-    key: 'idempotencyKey',
-    ids: 'results',
-    recordids: 'results',
-    resultids: 'results',
-    sinceseq: 'since',
-    nextcursor: 'cursor',
-  },
-  'addWork[]': {
-    id: 'workId',
-    instructions: 'instruction',
-    prompt: 'instruction',
-    task: 'instruction',
-    dependson: 'inputIds',
-    dependencies: 'inputIds',
-    inputs: 'inputIds',
-    inputid: 'inputIds',
-    agent: 'agentId',
-    preset: 'subagentId',
-    presetid: 'subagentId',
-    subagent: 'subagentId',
-    operator: 'operatorId',
-    graph: 'graphName',
-    arguments: 'args',
-    condition: 'when',
-    kind: 'targetKind',
-    replace: 'replaces',
-  },
-  'addWork[].selectedResultInputs[]': {
-    graphid: 'sourceGraphId',
-    recordid: 'resultId',
-    workid: 'resultId',
-    id: 'resultId',
-  },
-  'stop[]': {
-    id: 'targetId',
-    workid: 'targetId',
-    operatorid: 'targetId',
-    target: 'targetId',
-    cascade: 'cascadeDownstream',
-  },
-  'retry[]': { id: 'workId', targetid: 'workId', work: 'workId' },
-  finish: { results: 'resultIds', recordids: 'resultIds', workids: 'resultIds', result: 'resultIds' },
-}
-
-const VALUES: Reading['values'] = {
-  targetKind: {
-    agent: 'new_agent',
-    preset: 'new_preset',
-    subagent: 'new_preset',
-    operator: 'existing_operator',
-    graph: 'code_graph',
-  },
-  operation: { add: 'add_work', addworks: 'add_work' },
-  when: { allsucceeded: 'all', anysucceeded: 'any' },
-  replay: { ask: 'confirm' },
-}
-
-const NAMES: Reading['names'] = new Set([
-  'graphId',
-  'agentId',
-  'subagentId',
-  'operatorId',
-  'graphName',
-  'replaces',
-  'forEach',
-  'model',
-  'cursor',
-  'idempotencyKey',
-])
 
 const WRAPPERS = ['arguments', 'args', 'input', 'parameters', 'params']
 

@@ -45,7 +45,7 @@ export type {
   YieldAnswer,
   YieldInput,
 } from './types.ts'
-export type { GraphView } from './view.ts'
+export type { GraphView, UnchangedView } from './view.ts'
 export type { ResultView, WorkView } from './work-view.ts'
 
 export const name = 'tool-graph'

@@ -7,6 +7,7 @@ import {
   type ToolDefinition,
   type ToolRunContext,
 } from '@deepseek-ai/dsh-tools'
+import { DurableLogError } from 'dsh-durable-log'
 import { GraphControlError } from 'dsh-graph-control'
 import type { ViewAnswer } from './controller.ts'
 import { AgentGraphError } from './errors.ts'
@@ -68,10 +69,14 @@ function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
   }
 }
 
-/** The model sees the text only, so the code of a refusal by the store stands in it, too. */
+/** The model sees the text only, so the code of a refusal by store or log stands in it, too. */
 function retell(error: unknown): never {
-  if (!(error instanceof GraphControlError)) throw error
-  throw new GraphControlError(error.code, `[${error.code}] ${error.message}`, { cause: error })
+  const told = (code: string, message: string) => `[${code}] ${message}`
+  if (error instanceof GraphControlError)
+    throw new GraphControlError(error.code, told(error.code, error.message), { cause: error })
+  if (error instanceof DurableLogError)
+    throw new DurableLogError(error.code, told(error.code, error.message), { cause: error })
+  throw error
 }
 
 /** Builds the tools. Each looks its controller up through `ctx` when it is called. */

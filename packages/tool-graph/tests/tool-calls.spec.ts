@@ -1,7 +1,8 @@
 /** What the tools do, through the real tool runtime, on each medium that graphs are kept on. */
+import { DurableLogError } from 'dsh-durable-log'
 import { describe, expect, it } from 'vitest'
 import type { ToolExecutionToken } from '@deepseek-ai/dsh-tools'
-import type { GraphView, UpdateAnswer } from '../src/index.ts'
+import { registerAgentGraphTools, type GraphView, type UpdateAnswer } from '../src/index.ts'
 import {
   bootDsh,
   callTool,
@@ -59,6 +60,10 @@ describe.each(MEDIA)('who may call, on %s', (medium) => {
       })
       expect(nested.error?.info?.code).toBe('nested_call')
     }
+    // As a host does it that registers them for everybody.
+    registerAgentGraphTools(rig.ctx)
+    for (const [name, args] of TOOLS)
+      expect((await callTool(rig.ctx, child, name, args)).error?.info?.code).toBe('not_root_session')
     expect(await rig.entries()).toBe(before)
   })
 })
@@ -331,5 +336,20 @@ describe.each(MEDIA)('what an update may ask for, on %s', (medium) => {
     expect(text).toContain('finished with: kept')
     // The earlier graph stays readable, its results too.
     expect(await rig.say('view', { graphId: sourceGraphId, results: ['left'] })).toContain('result of left')
+  })
+})
+
+describe('a medium that fails', () => {
+  it('is told with its code, and the next call goes on', async () => {
+    const rig = await openRig('SQLite')
+    await rig.ask('update', { draft: 'open', addWork: [work('a')] })
+    const append = rig.store.commitScheduleUpdate.bind(rig.store)
+    rig.store.commitScheduleUpdate = () =>
+      Promise.reject(new DurableLogError('unavailable', 'the disk is full'))
+    const { code, text } = await rig.refusal('update', { addWork: [work('b')] })
+    expect([code, text]).toEqual(['unavailable', 'Error: [unavailable] the disk is full'])
+    rig.store.commitScheduleUpdate = append
+    await rig.ask('update', { addWork: [work('b')] })
+    expect([...(await rig.state()).works.keys()]).toEqual(['a', 'b'])
   })
 })

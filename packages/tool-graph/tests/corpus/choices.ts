@@ -293,6 +293,9 @@ export const CHOICES: readonly CorpusClass[] = [
       refused('an effort', { addWork: [work('x', { model: 'm1', effort: 'extreme' })] }, [
         'unknown effort "extreme" of model m1; available: low, high',
       ]),
+      refused('an effort of no model', { addWork: [work('x', { effort: 'extreme' })] }, [
+        'unknown effort "extreme"; available: low, high',
+      ]),
       refused(
         'arguments of a code graph',
         { addWork: [work('x', { graphName: 'digest', args: { off: 1 } })] },
