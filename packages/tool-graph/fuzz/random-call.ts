@@ -95,7 +95,7 @@ export function randomCall(chance: Chance, ids: readonly string[]): RandomCall {
 }
 
 function id(chance: Chance, ids: readonly string[]): string {
-  return chance.one(0.85) ? chance.among(ids) : chance.among(TEXTS)
+  return chance.one(0.93) ? chance.among(ids) : chance.among(TEXTS)
 }
 
 function given(chance: Chance, share: number, name: string, make: () => unknown): object {
@@ -104,10 +104,10 @@ function given(chance: Chance, share: number, name: string, make: () => unknown)
 
 function update(chance: Chance, ids: readonly string[]): object {
   const some = () => id(chance, ids)
-  const reason = () => chance.among(['r', 'because', chance.among(TEXTS)])
+  const reason = () => (chance.one(0.9) ? 'because' : chance.among(TEXTS))
   return {
     ...given(chance, 0.1, 'graphId', some),
-    ...given(chance, 0.3, 'operation', () => chance.among(['add_work', 'stop', 'retry', 'finish', 'none'])),
+    ...given(chance, 0.15, 'operation', () => chance.among(['add_work', 'stop', 'retry', 'finish', 'none'])),
     ...given(chance, 0.6, 'addWork', () => chance.many(4, (index) => work(chance, ids, index))),
     ...given(chance, 0.3, 'stop', () =>
       chance.many(3, () => ({
@@ -117,7 +117,7 @@ function update(chance: Chance, ids: readonly string[]): object {
       })),
     ),
     ...given(chance, 0.2, 'retry', () => chance.many(2, () => ({ workId: some(), reason: reason() }))),
-    ...given(chance, 0.2, 'finish', () => ({ resultIds: chance.many(3, some), reason: reason() })),
+    ...given(chance, 0.12, 'finish', () => ({ resultIds: chance.many(3, some), reason: reason() })),
     ...given(chance, 0.1, 'draft', () => chance.among(['open', 'commit'])),
     ...given(chance, 0.2, 'idempotencyKey', () => chance.among(['k1', 'k2', chance.among(TEXTS)])),
   }
@@ -126,27 +126,31 @@ function update(chance: Chance, ids: readonly string[]): object {
 function work(chance: Chance, ids: readonly string[], index: number): object {
   const some = () => id(chance, ids)
   return {
-    workId: chance.one(0.8) ? `new${index}` : some(),
-    instruction: chance.one(0.8) ? 'do it' : chance.among(TEXTS),
+    workId: chance.one(0.95) ? `new${index}` : some(),
+    instruction: chance.one(0.95) ? 'do it' : chance.among(TEXTS),
     ...given(chance, 0.5, 'inputIds', () =>
       chance.many(3, () => (chance.one(0.3) ? `new${chance.below(4)}` : some())),
     ),
-    ...given(chance, 0.2, 'title', () => chance.among(TEXTS)),
-    ...given(chance, 0.2, 'when', () => chance.among(['all', 'any', 'always', 'ALL', 'never'])),
-    ...given(chance, 0.15, 'forEach', some),
-    ...given(chance, 0.15, 'replaces', some),
+    ...given(chance, 0.2, 'title', () => (chance.one(0.8) ? 'A title' : chance.among(TEXTS))),
+    ...given(chance, 0.2, 'when', () =>
+      chance.among(['all', 'any', 'always', 'ALL', 'any', 'always', 'never']),
+    ),
+    ...given(chance, 0.05, 'forEach', some),
+    ...given(chance, 0.08, 'replaces', some),
     ...given(chance, 0.1, 'replacementMode', () => chance.among(['none', 'replace'])),
-    ...given(chance, 0.2, 'targetKind', () =>
+    ...given(chance, 0.08, 'targetKind', () =>
       chance.among(['new_agent', 'new_preset', 'existing_operator', 'code_graph', 'agent']),
     ),
-    ...given(chance, 0.15, 'agentId', () => chance.among(['default', 'writer', 'nobody'])),
-    ...given(chance, 0.1, 'subagentId', () => chance.among(['reviewer', 'nobody'])),
-    ...given(chance, 0.15, 'operatorId', some),
-    ...given(chance, 0.1, 'graphName', () => 'digest'),
-    ...given(chance, 0.1, 'args', () => junk(chance, 3)),
+    ...given(chance, 0.15, 'agentId', () =>
+      chance.among(['default', 'writer', 'default', 'writer', 'nobody']),
+    ),
+    ...given(chance, 0.04, 'subagentId', () => chance.among(['reviewer', 'nobody'])),
+    ...given(chance, 0.05, 'operatorId', some),
+    ...given(chance, 0.04, 'graphName', () => 'digest'),
+    ...given(chance, 0.03, 'args', () => junk(chance, 3)),
     ...given(chance, 0.1, 'model', () => chance.among(['m1', 'm2'])),
-    ...given(chance, 0.1, 'effort', () => chance.among(['low', 'none'])),
-    ...given(chance, 0.1, 'selectedResultInputs', () =>
+    ...given(chance, 0.04, 'effort', () => chance.among(['low', 'none'])),
+    ...given(chance, 0.04, 'selectedResultInputs', () =>
       chance.many(2, () => ({ sourceGraphId: some(), resultId: some() })),
     ),
   }
