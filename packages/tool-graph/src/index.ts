@@ -54,15 +54,15 @@ export type {
   YieldAnswer,
   YieldInput,
 } from './types.ts'
-export type { GraphView } from './view.ts'
+export type { GraphView, UnchangedView } from './view.ts'
 export type { ResultView, WorkView } from './work-view.ts'
 
 export const name = 'tool-graph'
 export const inject = ['agents', 'systemPrompt', 'tools']
 
-export interface Config extends SupervisionSettings {
+export interface Config extends Partial<SupervisionSettings> {
   /** Off: neither tools nor section are installed, whatever anybody chooses. */
-  readonly enabled: boolean
+  readonly enabled?: boolean
 }
 
 export const Config: z<Config> = z.object({
@@ -79,10 +79,11 @@ export const Config: z<Config> = z.object({
  * a preset or an agent: for the root sessions of that scope, once for each such scope.
  */
 export async function apply(ctx: Context, config: Config): Promise<void> {
-  if (!config.enabled) return
+  const { enabled = true, sessions = 'all', presets = [] } = config
+  if (!enabled) return
   const install = async (live: Context): Promise<void> => {
     keepYieldConclusive(live)
-    await installForRoots(live, config)
+    await installForRoots(live, { sessions, presets })
   }
   if (scopeOf(ctx) !== undefined) return install(ctx)
   warnWhenMissing(
@@ -93,3 +94,10 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   )
   await mountOnce(ctx, 'dsh-tool-graph', inject, install)
 }
+
+/**
+ * The plugin as one object, for hosts that import it by default and mount it by hand. The loader
+ * prefers a default export to the named ones, so this has all of them: with it, too, a row keeps its
+ * injections and its configuration.
+ */
+export default { name, inject, Config, apply }
