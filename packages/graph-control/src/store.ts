@@ -101,10 +101,11 @@ export class GraphControlStore extends RegistryOperations implements GraphContro
     const checked = requireShape('readResult', shapes.page, page)
     const id = this.checkId('readResult', recordId)
     const { records } = await this.readState('readResult', graphId)
-    if (!records.has(id)) {
+    const record = records.get(id)
+    if (record === undefined) {
       throw new GraphControlError('record-not-found', `graph ${graphId} has no record ${id}`)
     }
-    return this.parts.results.read(graphId, id, checked)
+    return this.parts.results.read(graphId, record, checked)
   }
 
   async snapshot(graphId?: string): Promise<GraphSnapshot> {
