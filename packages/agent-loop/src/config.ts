@@ -46,6 +46,8 @@ export interface Config {
   /** How long a session stays ours without a sign of life, milliseconds. */
   leaseMs: number
   hooks?: HookSettings
+  /** Whether the web server of the profile, where there is one, has a door to the host. */
+  webDoor: boolean
   /** Events of runs and results of tools; see `streams/limits.ts`. */
   events?: Partial<EventsConfig>
 }
@@ -92,6 +94,7 @@ export const Config: z<Partial<Config>, Config> = z.object({
   retentionMs: z.number().step(1).min(0).default(WEEK_MS),
   leaseMs: z.number().step(1).min(1_000).max(MAX_DELAY_MS).default(120_000),
   hooks: HookSettings,
+  webDoor: z.boolean().default(true),
   events: EventsConfig,
 })
 

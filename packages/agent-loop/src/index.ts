@@ -38,6 +38,8 @@ export type {
   ToolData,
 } from './streams/types.ts'
 export type { FinishedCall } from './streams/turn-translator.ts'
+export { doorToken } from './doors/door-token.ts'
+export { agentOperations, type AgentOperations, type Operation } from './doors/operations.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
 export type {
   DropPolicy,

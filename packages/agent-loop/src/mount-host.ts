@@ -10,6 +10,7 @@ import { HookHost } from './hooks/hook-host.ts'
 import { loadHooks, startHooks } from './hooks/start-hooks.ts'
 import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
 import { openDoor } from './door.ts'
+import { openDoors } from './doors/open-doors.ts'
 import { ModelDetours } from './model-detours.ts'
 
 /** The part of the Cordis loader that tells when a boot has settled. */
@@ -65,7 +66,9 @@ export async function mountHost(
   )
   await loadHooks(ctx, hooks, settings)
   await host.recover()
-  ctx.provide('agentLoopHost', openDoor(ctx, host, hooks))
+  const door = openDoor(ctx, host, hooks)
+  ctx.provide('agentLoopHost', door)
+  openDoors(ctx, door, { web: config.webDoor })
   void startHooks(ctx, hooks)
   if (config.recover === 'all') void adoptAfterBoot(ctx, host)
   return host
