@@ -40,6 +40,7 @@ export type {
 export type { FinishedCall } from './streams/turn-translator.ts'
 export { doorToken } from './doors/door-token.ts'
 export { agentOperations, type AgentOperations, type Operation } from './doors/operations.ts'
+export { readStoredEvents, readStoredRun } from './stored-runs.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
 export type {
   DropPolicy,

@@ -45,6 +45,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
       ctx: live,
       config,
       store: live.graphControl,
+      loop: live.agentLoopHost,
       drives: (sessionId) => roots.drives(sessionId),
     })
   })

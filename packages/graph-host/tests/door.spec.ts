@@ -10,13 +10,15 @@ import { runFolder, runningHosts, writeRunFile, type RunningHost } from '../src/
 import { Host, temporaryFolder, until } from './host.ts'
 
 const TOKEN = 'a'.repeat(64)
+/** Of a door that is open. */
+const OPENED = 'c'.repeat(64)
 
 function hostOn(port: number, change: Partial<RunningHost> = {}): RunningHost {
   return { process: systemProcesses().self, port, token: TOKEN, startedAt: 1, version: '0', ...change }
 }
 
 async function opened(operations: DoorOperations): Promise<Door> {
-  const door = await openDoor(operations)
+  const door = await openDoor(operations, OPENED)
   onTestFinished(() => door.close())
   return door
 }
@@ -73,7 +75,7 @@ describe('the door', () => {
     ['a form', { headers: { 'content-type': 'text/plain' } }, 415, 'invalid'],
     ['no JSON', { body: '{' }, 400, 'invalid'],
     ['a list', { body: '[]' }, 400, 'invalid'],
-    ['too much', { body: JSON.stringify({ a: 'x'.repeat(70_000) }) }, 400, 'invalid'],
+    ['too much', { body: JSON.stringify({ a: 'x'.repeat(8 * 1024 * 1024) }) }, 400, 'invalid'],
     ['an unknown operation', { path: '/v1/dance' }, 404, 'unknown-operation'],
     ['an operation of every object', { path: '/v1/constructor' }, 404, 'unknown-operation'],
     ['another path', { path: '/../v1/echo' }, 404, 'unknown-operation'],
@@ -108,7 +110,7 @@ describe('the door', () => {
         await finish.promise
         return 'done'
       },
-    })
+    }, OPENED)
     const silent = connect(door.port, '127.0.0.1')
     silent.on('error', () => undefined)
     const host = hostOn(door.port, { token: door.token })
@@ -239,7 +241,7 @@ describe('a host', () => {
     writeFileSync(folder, 'a file in the way')
     const host = await Host.boot({ config: { door: true } })
     await until(() => host.warnings().length > 0)
-    expect(host.warnings()[0]).toContain('dsh-graph cannot act through this host')
+    expect(host.warnings()[0]).toContain('cannot act through this host')
     const root = await host.root()
     await host.add(root, { workId: 'a', instruction: 'do it' })
     await host.whenWork('a', 'completed')

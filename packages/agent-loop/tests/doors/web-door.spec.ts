@@ -100,9 +100,9 @@ describe('the web door', () => {
     await web.world.createAgent('s')
     web.world.model.auto = () => 'ok'
     expect((await web.call('lanes', {}, { headers: {} })).status).toBe(200)
-    for (const name of ['agent', 'agent.abort', 'queue.clear', 'queue.command', 'configure']) {
-      expect((await web.call(name, REQUEST, { headers: {} })).status, name).toBe(401)
-    }
+    const changes = ['agent', 'agent.abort', 'queue.clear', 'queue.command', 'configure']
+    const answers = await Promise.all(changes.map((name) => web.call(name, REQUEST, { headers: {} })))
+    expect(answers.map(({ status }) => status)).toEqual(changes.map(() => 401))
     expect(web.world.host.lanes()).toEqual([])
     const accepted = await web.call('agent', REQUEST, { headers: web.token })
     expect(accepted.body.result).toMatchObject({ ok: true })
@@ -203,6 +203,7 @@ describe('events over a socket', () => {
     await until(() => listener.events.length === 1)
     listener.socket.terminate()
     await until(() => web.world.streams.held.waiting === 0)
+    expect(web.world.host.lanes()).toMatchObject([{ running: runId }])
   })
 
   it('end with an error for a message that is too large', async () => {

@@ -1,18 +1,86 @@
-/** A call through the door of a running host. */
+/** Calls through the door of a running host. */
+import type { IncomingMessage } from 'node:http'
 import type { RunningHost } from './run-file.ts'
+
+export interface Refusal {
+  readonly code: string
+  readonly message: string
+}
 
 export type DoorAnswer =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: { readonly code: string; readonly message: string } }
+  | { readonly ok: false; readonly error: Refusal }
 
 const CALL_MS = 15_000
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+/** A run's result with everything it said, or one event. */
+const MAX_ANSWER_CHARACTERS = 16 * 1024 * 1024
 
-/** @throws Error when the host does not answer; a refusal is an answer. */
-export async function callHost(host: RunningHost, operation: string, args: object): Promise<DoorAnswer> {
+/** What a host refused in the middle of a stream. */
+export class DoorRefusal extends Error {
+  readonly code: string
+
+  constructor({ code, message }: Refusal) {
+    super(message)
+    this.code = code
+  }
+}
+
+/**
+ * @param waitMs how long the host may take beyond an ordinary answer.
+ * @throws Error when the host does not answer; a refusal is an answer.
+ */
+export async function callHost(
+  host: RunningHost,
+  operation: string,
+  args: object,
+  waitMs = 0,
+): Promise<DoorAnswer> {
+  const response = await responseOf({ host, operation, args, patienceMs: CALL_MS + waitMs })
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    text += chunk
+    if (text.length > MAX_ANSWER_CHARACTERS) throw new Error('its answer is too large')
+  }
+  const answer = JSON.parse(text) as DoorAnswer
+  if (answer.ok !== true && answer.ok !== false) throw new Error('its answer cannot be read')
+  return answer
+}
+
+/**
+ * The values of an operation that answers with a stream, as they come; ends with it.
+ *
+ * @param signal ends the call and nothing else.
+ * @throws DoorRefusal what the host refuses with; Error when it does not answer or breaks off.
+ */
+export async function* streamFromHost(
+  host: RunningHost,
+  operation: string,
+  args: object,
+  signal: AbortSignal,
+): AsyncGenerator<unknown, void, undefined> {
+  const response = await responseOf({ host, operation, args, patienceMs: CALL_MS, signal })
+  for await (const line of linesOf(response)) {
+    const told = JSON.parse(line) as { readonly value?: unknown; readonly ok?: boolean; readonly error?: Refusal }
+    if (told.error !== undefined) throw new DoorRefusal(told.error)
+    if (told.ok === true) return
+    yield told.value
+  }
+  if (!signal.aborted) throw new Error('it broke off')
+}
+
+interface Call {
+  readonly host: RunningHost
+  readonly operation: string
+  readonly args: object
+  /** How long it may take until the answer begins, milliseconds. */
+  readonly patienceMs: number
+  readonly signal?: AbortSignal
+}
+
+async function responseOf({ args, host, operation, patienceMs, signal }: Call): Promise<IncomingMessage> {
   const { request } = await import('node:http')
   const body = JSON.stringify(args)
-  const text = await new Promise<string>((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     const call = request(
       {
         host: '127.0.0.1',
@@ -20,30 +88,38 @@ export async function callHost(host: RunningHost, operation: string, args: objec
         path: `/v1/${operation}`,
         method: 'POST',
         agent: false,
-        timeout: CALL_MS,
         headers: {
           authorization: `Bearer ${host.token}`,
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
         },
+        ...(signal === undefined ? {} : { signal }),
       },
       (response) => {
-        let bytes = 0
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => {
-          bytes += chunk.length
-          if (bytes > MAX_ANSWER_BYTES) return void call.destroy(new Error('its answer is too large'))
-          chunks.push(chunk)
-        })
-        response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
-        response.on('error', reject)
+        clearTimeout(late)
+        resolve(response)
       },
     )
-    call.on('timeout', () => call.destroy(new Error(`no answer within ${CALL_MS} ms`)))
-    call.on('error', reject)
+    const late = setTimeout(
+      () => call.destroy(new Error(`no answer within ${patienceMs} ms`)),
+      patienceMs,
+    )
+    call.on('error', (error) => {
+      clearTimeout(late)
+      reject(error)
+    })
     call.end(body)
   })
-  const answer = JSON.parse(text) as DoorAnswer
-  if (answer.ok !== true && answer.ok !== false) throw new Error('its answer cannot be read')
-  return answer
+}
+
+async function* linesOf(response: IncomingMessage): AsyncGenerator<string, void, undefined> {
+  let rest = ''
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > MAX_ANSWER_CHARACTERS) throw new Error('its answer is too large')
+    yield* lines
+  }
+  // A refusal comes without an end of line.
+  if (rest !== '') yield rest
 }

@@ -1,43 +1,56 @@
 /**
  * The loopback door of a running host: `POST /v1/<operation>` with JSON, answered with
- * `{ ok: true, value }` or `{ ok: false, error: { code, message } }`.
+ * `{ ok: true, value }` or `{ ok: false, error: { code, message } }`. An operation may answer with a
+ * stream instead: a line of JSON for each `{ value }`, then one `{ ok: true }`, or the failure.
  *
  * A caller shows the token of the run file, which only the same user can read. Whatever a browser
  * sends is refused besides (it adds `Origin` or `Sec-Fetch-Site`), and so is a name that was made to
  * lead to this port (`Host`). Owns: the server and the requests under way. Does not own: what an
  * operation does.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type DoorOperations = Readonly<
-  Record<string, (args: Readonly<Record<string, unknown>>) => Promise<unknown>>
->
+/** The signal fires when the caller has gone or the door is closed. */
+export type DoorOperation = (
+  args: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) => Promise<unknown> | AsyncIterable<unknown>
+export type DoorOperations = Readonly<Record<string, DoorOperation>>
 
 export interface Door {
   readonly port: number
   readonly token: string
-  /** Refuses what comes, and resolves when what is under way has been answered. Idempotent. */
+  /**
+   * Refuses what comes, lets go of what waits or streams, and resolves when what is under way has been
+   * answered. Idempotent.
+   */
   close(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
-const MAX_BODY_BYTES = 64 * 1024
+/** A message with its images. Nothing is read of a caller that shows no token. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024
 const REQUEST_MS = 10_000
-const MAX_CONNECTIONS = 16
-const PATH = /^\/v1\/([a-z][a-z-]{0,31})$/u
+const MAX_CONNECTIONS = 64
+const PATH = /^\/v1\/([a-z][a-z.-]{0,31})$/u
 
-/** Opens the door on a port of the system's choice. It keeps no process alive. */
-export async function openDoor(operations: DoorOperations): Promise<Door> {
+/**
+ * Opens the door on a port of the system's choice. It keeps no process alive.
+ *
+ * @param token 64 hexadecimal digits.
+ */
+export async function openDoor(operations: DoorOperations, token: string): Promise<Door> {
   // Loaded here, so that a host without a door does not pay for it.
   const { createServer } = await import('node:http')
-  const token = randomBytes(32).toString('hex')
+  const closing = new AbortController()
   const underWay = new Set<Promise<void>>()
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS },
     (request, response) => {
-      const answered = answer({ operations, token, portOf: () => portOf(server) }, request, response)
+      const answered = answer({ operations, token, closing: closing.signal, portOf: () => portOf(server) }, request, response)
         // The caller has gone: there is nobody to tell.
         .catch(() => void response.destroy())
         .finally(() => underWay.delete(answered))
@@ -51,8 +64,12 @@ export async function openDoor(operations: DoorOperations): Promise<Door> {
     server.once('error', reject)
     server.listen(0, HOST, resolve)
   })
-  let closing: Promise<void> | undefined
-  return { port: portOf(server), token, close: () => (closing ??= close(server, underWay)) }
+  let closed: Promise<void> | undefined
+  const shut = (): Promise<void> => {
+    closing.abort()
+    return close(server, underWay)
+  }
+  return { port: portOf(server), token, close: () => (closed ??= shut()) }
 }
 
 function portOf(server: Server): number {
@@ -70,6 +87,7 @@ async function close(server: Server, underWay: ReadonlySet<Promise<void>>): Prom
 interface Guarded {
   readonly operations: DoorOperations
   readonly token: string
+  readonly closing: AbortSignal
   readonly portOf: () => number
 }
 
@@ -82,13 +100,50 @@ async function answer(guarded: Guarded, request: IncomingMessage, response: Serv
     return send(response, 404, failure('unknown-operation', `there is no operation ${request.url}`))
   const args = await bodyOf(request)
   if (args === undefined)
-    return send(response, 400, failure('invalid', 'the body must be a JSON object of at most 64 KiB'))
+    return send(response, 400, failure('invalid', 'the body must be a JSON object of at most 8 MiB'))
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const signal = AbortSignal.any([guarded.closing, gone.signal])
   try {
-    send(response, 200, { ok: true, value: (await operation(args)) ?? null })
+    const answered = operation(args, signal)
+    if (isStream(answered)) return await stream(response, answered, signal)
+    send(response, 200, { ok: true, value: (await answered) ?? null })
   } catch (error) {
-    send(response, 200, failure(codeOf(error), error instanceof Error ? error.message : String(error)))
+    send(response, 200, failureOf(error))
   }
 }
+
+function isStream(answered: Promise<unknown> | AsyncIterable<unknown>): answered is AsyncIterable<unknown> {
+  return Symbol.asyncIterator in answered
+}
+
+/** Reads no more of the stream than the caller takes. */
+async function stream(
+  response: ServerResponse,
+  values: AsyncIterable<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  response.writeHead(200, { ...HEADERS, 'content-type': 'application/x-ndjson; charset=utf-8' })
+  response.flushHeaders()
+  const tell = async (line: object): Promise<void> => {
+    if (!response.write(`${JSON.stringify(line)}\n`) && !signal.aborted) {
+      await once(response, 'drain', { signal }).catch(() => undefined)
+    }
+  }
+  try {
+    for await (const value of values) await tell({ value })
+    await tell({ ok: true })
+  } catch (error) {
+    await tell(failureOf(error))
+  }
+  response.end()
+}
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+} as const
 
 interface Refusal {
   readonly status: number
@@ -139,6 +194,10 @@ async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string,
   }
 }
 
+function failureOf(error: unknown) {
+  return failure(codeOf(error), error instanceof Error ? error.message : String(error))
+}
+
 function failure(code: string, message: string) {
   return { ok: false, error: { code, message } }
 }
@@ -149,11 +208,6 @@ function codeOf(error: unknown): string {
 }
 
 function send(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    connection: 'close',
-  })
+  response.writeHead(status, { ...HEADERS, 'content-type': 'application/json; charset=utf-8' })
   response.end(JSON.stringify(body))
 }

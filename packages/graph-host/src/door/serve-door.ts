@@ -10,6 +10,7 @@ export interface ServeDoorDeps {
   readonly folder: string
   readonly version: string
   readonly operations: DoorOperations
+  readonly token: string
 }
 
 /** Never fails: a host without a door is a host all the same, and says why. */
@@ -17,17 +18,17 @@ export function serveDoor(deps: ServeDoorDeps): void {
   const { ctx } = deps
   // The row need not wait for a port, but its end waits for what was begun.
   const serving = open(deps).catch((error: unknown) => {
-    ctx.logger('dsh-graph-host').warn('%s', `dsh-graph cannot act through this host: ${textOfError(error)}`)
+    ctx.logger('dsh-graph-host').warn('%s', `dsh-graph and dsh-agent cannot act through this host: ${textOfError(error)}`)
     return undefined
   })
   ctx.effect(() => async () => (await serving)?.(), 'door of the graph host')
 }
 
 /** @returns closes the door and takes its run file away. */
-async function open({ folder, operations, version }: ServeDoorDeps): Promise<() => Promise<void>> {
-  const door = await openDoor(operations)
+async function open({ folder, operations, token, version }: ServeDoorDeps): Promise<() => Promise<void>> {
+  const door = await openDoor(operations, token)
   try {
-    const { port, token } = door
+    const { port } = door
     const { self } = systemProcesses()
     const remove = writeRunFile(folder, { process: self, port, token, startedAt: Date.now(), version })
     // A process may end without disposing of anything; its file goes all the same.
