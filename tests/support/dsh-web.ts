@@ -15,12 +15,13 @@ const PATIENCE_MS = 60_000
 
 export class DshWeb {
   private readonly process: DshProcess
-  private readonly url: string
+  /** Where its page is from. */
+  readonly origin: string
   private calls = 0
 
   private constructor(process: DshProcess, url: string) {
     this.process = process
-    this.url = url
+    this.origin = url
   }
 
   /** Boots on a free port; resolves when it serves. */
@@ -32,7 +33,7 @@ export class DshWeb {
 
   /** @throws Error with the server's words when the call is refused. */
   async call<T>(method: string, payload: object): Promise<T> {
-    const response = await fetch(`${this.url}/api/${method}`, {
+    const response = await fetch(`${this.origin}/api/${method}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ type: 'client-request', rpcId: `test-${++this.calls}`, method, payload }),

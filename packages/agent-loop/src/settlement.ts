@@ -18,6 +18,12 @@ export type Stop =
   | { readonly kind: 'interrupt'; readonly by: string }
   | PassedLimit
 
+/** Stands for the end of a turn that the session log does not have. */
+export const LOST_TURN: TurnEndReason = {
+  kind: 'error',
+  error: { code: 'turn-lost', message: 'the turn ended without a word of how' },
+}
+
 /** The ending of a run whose turn closed for this reason. */
 export function endingOfTurn(reason: TurnEndReason): Ending {
   return { ...endingOf(reason), stopReason: reason.kind }

@@ -9,6 +9,7 @@ import { createUserMessage, MessageId } from '@deepseek-ai/dsh-llm'
 import type { Session, SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session'
 import { runMessageIdOf } from './run-message.ts'
 import { isProgress } from './session-trace.ts'
+import { LOST_TURN } from './settlement.ts'
 
 export type WatchOutcome =
   | { readonly kind: 'ended'; readonly turn: number; readonly reason: TurnEndReason }
@@ -234,6 +235,9 @@ export class TurnWatcher {
   }
 
   private onIdle(agent: Agent): void {
+    // The loop has left the turn and did not manage to write its end.
+    const lost = this.turns.get(agent.id)
+    if (lost !== undefined) this.onTurnEnd(agent.id, lost.turn, LOST_TURN)
     let isParked = false
     for (const watch of this.watches.get(agent.id)?.values() ?? []) {
       if (watch.turn !== undefined || !watch.isPending) continue

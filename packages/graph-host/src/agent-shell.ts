@@ -34,10 +34,13 @@ export async function main(
     const places = placesOf({ home: request.home, db: undefined }, environment)
     const hosts = new AgentHosts(places.hosts(), request.hostPid)
     const shell = { request, places, hosts }
-    const { document, exitCode = AGENT_EXIT.ok, lines } =
-      request.command === 'events' && request.help !== true
-        ? await events(shell, stdout, signal)
-        : await answer(shell)
+    const {
+      document,
+      exitCode = AGENT_EXIT.ok,
+      lines,
+    } = request.command === 'events' && request.help !== true
+      ? await events(shell, stdout, signal)
+      : await answer(shell)
     if (request.json !== true) for (const line of lines) stdout.write(`${line}\n`)
     else if (document !== undefined) stdout.write(`${JSON.stringify(document, null, 2)}\n`)
     return exitCode
@@ -55,7 +58,8 @@ async function answer(shell: AgentShell): Promise<AgentAnswer> {
     const found = versionsFound()['dsh-graph-host'] ?? 'unknown'
     return { document: { version: found }, lines: [found] }
   }
-  if (help === true || command === 'help') return { document: { usage: AGENT_USAGE }, lines: [AGENT_USAGE.trimEnd()] }
+  if (help === true || command === 'help')
+    return { document: { usage: AGENT_USAGE }, lines: [AGENT_USAGE.trimEnd()] }
   if (command === '') throw wrongAgentUse('name a command')
   const perform = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined
   if (perform === undefined) throw wrongAgentUse(`there is no command "${command}"`)

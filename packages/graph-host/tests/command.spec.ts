@@ -18,7 +18,7 @@ async function commanded(options: HostOptions = {}) {
     return { kind: executed.result.kind, text: executed.result.text ?? '' }
   }
   const root = await host.root()
-  await until(() => registry().list(root).length === 1)
+  await until(() => registry().find(root, 'graph') !== undefined)
   return { host, root, type, registry }
 }
 
@@ -209,9 +209,9 @@ describe('/graph', () => {
   it('comes and goes with the row', async () => {
     const { host, root, registry } = await commanded()
     await host.unmount('graph-host')
-    expect(registry().list(root)).toEqual([])
+    expect(registry().find(root, 'graph')).toBeUndefined()
     await host.mount('graph-host')
-    await until(() => registry().list(root).length === 1)
+    await until(() => registry().find(root, 'graph') !== undefined)
   })
 })
 
@@ -223,7 +223,7 @@ it('keeps the choice of a person over a restart', async () => {
   })
   const root = await before.keptRoot()
   const runtime = before.ctx.get('commands') as unknown as CommandRuntime
-  await until(() => runtime.list(root).length === 1)
+  await until(() => runtime.find(root, 'graph') !== undefined)
   await runtime.execute(root, '/graph off', [], new AbortController().signal)
   await before.dispose()
   const after = await Host.boot({ folder })

@@ -104,13 +104,16 @@ describe('the door', () => {
   it('listens on the loopback only, and answers what is under way before it is closed', async () => {
     const begun = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<void>()
-    const door = await openDoor({
-      slow: async () => {
-        begun.resolve()
-        await finish.promise
-        return 'done'
+    const door = await openDoor(
+      {
+        slow: async () => {
+          begun.resolve()
+          await finish.promise
+          return 'done'
+        },
       },
-    }, OPENED)
+      OPENED,
+    )
     const silent = connect(door.port, '127.0.0.1')
     silent.on('error', () => undefined)
     const host = hostOn(door.port, { token: door.token })

@@ -6,6 +6,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { SessionId, type Session, type TurnEndReason, type UserMessage } from '@deepseek-ai/dsh-session'
 import type { Clock } from '../clock.ts'
+import { LOST_TURN } from '../settlement.ts'
 import type { AttemptFacts, RunFacts, SessionFacts } from './types.ts'
 
 export class OpenTurn {
@@ -80,6 +81,11 @@ export class TurnBook {
       },
       { prepend: true },
     )
+    ctx.on('agent/status', ({ agent, status }) => {
+      const open = this.open.get(agent)
+      // The loop has left the turn and did not manage to write its end.
+      if (status === 'idle' && open !== undefined) this.end(agent.session, open.turn, LOST_TURN)
+    })
     ctx.on('agent/disposed', ({ agent }) => void this.open.delete(agent))
   }
 

@@ -28,6 +28,34 @@ describe('the reply of a turn that several runs are told in', () => {
   })
 })
 
+describe('the reply of a turn that ended while no host was there', () => {
+  it('passes the hooks once, although two runs are told in it', async () => {
+    const world = await World.boot()
+    const agent = await world.createAgent('s')
+    const first = await world.accept('s', 'first')
+    const call = await world.model.call(0)
+    const steered = await world.accept('s', 'steered', { queueMode: 'steer' })
+    await until(() => agent.inbox.nextStep.length === 1)
+    call.reply('so far')
+    const second = await world.model.call(1)
+    await world.unload()
+    second.reply('with both')
+    await agent.whenIdle()
+    let sent = 0
+    world.ctx.inject(['agentLoopHost'], ({ agentLoopHost }) => {
+      agentLoopHost.hook('message_sending', ({ content }) => {
+        sent += 1
+        return { content: `${content}!` }
+      })
+    })
+    await world.mount()
+    for (const runId of [first, steered]) {
+      expect(await world.host.wait({ runId })).toMatchObject({ reply: 'with both!' })
+    }
+    expect(sent).toBe(1)
+  })
+})
+
 describe('message_received', () => {
   it('tells a message once that goes into a turn as a copy and has one of its own', async () => {
     const world = await World.boot()

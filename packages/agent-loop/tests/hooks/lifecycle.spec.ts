@@ -279,7 +279,7 @@ describe('the hooks of commands', () => {
     await hooked.ctx.plugin(Commands)
     const agent = await hooked.createAgent('s')
     const run = (line: string) => hooked.ctx.commands.execute(agent, line, [], new AbortController().signal)
-    for (const name of ['new', 'reset', 'stop', 'queue']) {
+    for (const name of ['new', 'reset', 'stop', 'dance']) {
       hooked.ctx.commands.register({
         name,
         description: name,
@@ -295,15 +295,15 @@ describe('the hooks of commands', () => {
   it('fire for a slash command of that name, with what stood behind it', async () => {
     const { hooked, run } = await withCommands()
     const other: unknown[] = []
-    await listen(hooked.ctx, 'other', (hook) => void hook('command:queue', (event) => void other.push(event)))
+    await listen(hooked.ctx, 'other', (hook) => void hook('command:dance', (event) => void other.push(event)))
     await run('/new  for today ')
     await run('/reset')
-    await run('/queue')
+    await run('/dance')
     await settleDown()
     const facts = { sessionId: 's', isSubagent: false }
     expect(hooked.recorder.of('command:new')).toEqual([{ ...facts, action: 'new', args: 'for today' }])
     expect(hooked.recorder.of('command:reset')).toEqual([{ ...facts, action: 'reset' }])
-    expect(other).toEqual([{ ...facts, action: 'queue' }])
+    expect(other).toEqual([{ ...facts, action: 'dance' }])
     expect(hooked.recorder.count('command:stop')).toBe(0)
   })
 

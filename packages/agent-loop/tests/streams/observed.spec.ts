@@ -84,6 +84,17 @@ describe('a turn that a person began', () => {
     expect(outline(kept)).toEqual(['lifecycle/start', 'assistant/message-end', 'lifecycle/end'])
   })
 
+  it('that the end of its process cut off is told as far as it is kept, and the telling ends', async () => {
+    const world = await World.boot()
+    const agent = await world.createAgent('s')
+    agent.followup(typed('hi'))
+    await world.model.call(0)
+    await world.unload()
+    const after = await world.crash()
+    const events = await collect(after.host.subscribe({ runId: 'turn_s_1' }))
+    expect(outline(events)).toEqual(['lifecycle/start'])
+  })
+
   it('has an id that no run may take, and an unknown one is an error', async () => {
     const world = await World.boot()
     await world.createAgent('s')

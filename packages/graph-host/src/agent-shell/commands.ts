@@ -40,14 +40,24 @@ export const COMMANDS: Readonly<Record<string, (shell: AgentShell) => Promise<Ag
 }
 
 async function agent({ hosts, request }: AgentShell): Promise<AgentAnswer> {
-  const { cwd, deadlineMs, fields, id, key, lane, mode, priority, session, thinking, verbose, words } = request
+  const { cwd, deadlineMs, fields, id, key, lane, mode, priority, session, thinking, verbose, words } =
+    request
   if (words.length > 0) throw wrongAgentUse('the message stands after -m')
   if ((session === undefined) === (key === undefined)) throw wrongAgentUse('name one of --session and --key')
   const asked = {
     ...fields,
     message: await messageOf(request),
     idempotencyKey: id ?? randomUUID(),
-    ...given({ sessionId: session, sessionKey: key, queueMode: mode, lane, priority, cwd, thinking, verbose }),
+    ...given({
+      sessionId: session,
+      sessionKey: key,
+      queueMode: mode,
+      lane,
+      priority,
+      cwd,
+      thinking,
+      verbose,
+    }),
     ...given({ timeoutMs: deadlineMs }),
   }
   const accepted = await hosts.ask<AcceptedRun>('agent', asked)
@@ -119,7 +129,13 @@ async function outcomeKept(runId: string, { database }: Places): Promise<AgentAn
   return { document: outcome, lines: outcomeLines(runId, outcome), exitCode: exitOf(outcome) }
 }
 
-function outcomeOf({ runId: _run, sessionId: _session, acceptedAt: _at, turn: _turn, ...view }: RunView): RunOutcome {
+function outcomeOf({
+  runId: _run,
+  sessionId: _session,
+  acceptedAt: _at,
+  turn: _turn,
+  ...view
+}: RunView): RunOutcome {
   return { status: view.state === 'ok' ? 'ok' : 'error', ...view }
 }
 
@@ -135,7 +151,9 @@ async function messageOf({ file, message }: AgentRequest): Promise<string> {
     // Standard input may be a pipe or a terminal; both are read to their end.
     return file === '-' ? readFileSync(0, 'utf8') : await readFile(file ?? '', 'utf8')
   } catch (error) {
-    throw wrongAgentUse(`the message cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw wrongAgentUse(
+      `the message cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }
 

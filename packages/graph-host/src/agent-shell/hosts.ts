@@ -31,11 +31,7 @@ export class AgentHosts {
   }
 
   /** @throws as {@link ask}. */
-  async *stream<T>(
-    operation: string,
-    args: object,
-    signal: AbortSignal,
-  ): AsyncGenerator<T, void, undefined> {
+  async *stream<T>(operation: string, args: object, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
     for (const host of this.hosts) {
       let hasBegun = false
       try {

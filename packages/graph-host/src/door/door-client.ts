@@ -60,7 +60,11 @@ export async function* streamFromHost(
 ): AsyncGenerator<unknown, void, undefined> {
   const response = await responseOf({ host, operation, args, patienceMs: CALL_MS, signal })
   for await (const line of linesOf(response)) {
-    const told = JSON.parse(line) as { readonly value?: unknown; readonly ok?: boolean; readonly error?: Refusal }
+    const told = JSON.parse(line) as {
+      readonly value?: unknown
+      readonly ok?: boolean
+      readonly error?: Refusal
+    }
     if (told.error !== undefined) throw new DoorRefusal(told.error)
     if (told.ok === true) return
     yield told.value
@@ -100,10 +104,7 @@ async function responseOf({ args, host, operation, patienceMs, signal }: Call): 
         resolve(response)
       },
     )
-    const late = setTimeout(
-      () => call.destroy(new Error(`no answer within ${patienceMs} ms`)),
-      patienceMs,
-    )
+    const late = setTimeout(() => call.destroy(new Error(`no answer within ${patienceMs} ms`)), patienceMs)
     call.on('error', (error) => {
       clearTimeout(late)
       reject(error)

@@ -50,7 +50,11 @@ export async function openDoor(operations: DoorOperations, token: string): Promi
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS },
     (request, response) => {
-      const answered = answer({ operations, token, closing: closing.signal, portOf: () => portOf(server) }, request, response)
+      const answered = answer(
+        { operations, token, closing: closing.signal, portOf: () => portOf(server) },
+        request,
+        response,
+      )
         // The caller has gone: there is nobody to tell.
         .catch(() => void response.destroy())
         .finally(() => underWay.delete(answered))

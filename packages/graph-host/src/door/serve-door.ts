@@ -18,7 +18,9 @@ export function serveDoor(deps: ServeDoorDeps): void {
   const { ctx } = deps
   // The row need not wait for a port, but its end waits for what was begun.
   const serving = open(deps).catch((error: unknown) => {
-    ctx.logger('dsh-graph-host').warn('%s', `dsh-graph and dsh-agent cannot act through this host: ${textOfError(error)}`)
+    ctx
+      .logger('dsh-graph-host')
+      .warn('%s', `dsh-graph and dsh-agent cannot act through this host: ${textOfError(error)}`)
     return undefined
   })
   ctx.effect(() => async () => (await serving)?.(), 'door of the graph host')
