@@ -12,6 +12,7 @@ import type { AgentLoopHost } from './types.ts'
 export { Config } from './config.ts'
 export * from './hooks/index.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
+export { resumeSession } from './resume-session.ts'
 export {
   TERMINAL_RUN_STATES,
   type AcceptedRun,

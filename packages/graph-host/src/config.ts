@@ -30,6 +30,13 @@ export interface Config {
    * server runs, because a headless process ends when its session is idle.
    */
   readonly holdIdleRoot: 'auto' | 'always' | 'never'
+  /**
+   * Whether open graphs go on although nobody opened their root here. `auto`: where a web server runs.
+   * A headless process never takes up what others left.
+   */
+  readonly adoptRoots: 'auto' | 'always' | 'never'
+  /** Roots that are brought back at a time. */
+  readonly maxAdoptedRoots: number
 }
 
 const OperatorKindSchema: z<OperatorKind> = z.object({
@@ -60,6 +67,11 @@ export const Config: z<Config> = z.object({
     .union([z.const('auto' as const), z.const('always' as const), z.const('never' as const)])
     .default('auto')
     .description('Keep a process alive while its idle root expects a wake.'),
+  adoptRoots: z
+    .union([z.const('auto' as const), z.const('always' as const), z.const('never' as const)])
+    .default('auto')
+    .description('Go on with open graphs of roots that nobody opened.'),
+  maxAdoptedRoots: z.natural().min(1).max(64).default(4).description('Roots brought back at a time.'),
 }) as z<Config>
 
 /** @throws GraphHostError `invalid-config` for what the schema cannot see. */

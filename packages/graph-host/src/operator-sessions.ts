@@ -13,6 +13,7 @@ import type { Activation } from 'dsh-tool-graph'
 import { kindOf, type Config } from './config.ts'
 import { GraphHostError, textOfError } from './errors.ts'
 import { createOperator, resumeOperator, type Seat } from './operator-agent.ts'
+import { isSessionStored } from './stored-sessions.ts'
 
 const LABEL_CHARS = 80
 
@@ -143,26 +144,10 @@ export class OperatorSessions {
 
   /** Resumes the session, or makes it under the same id when a crash came before it was written. */
   private async make(seat: Seat, root: Agent): Promise<AgentHandle> {
-    return (await this.isStored(seat.sessionId)) ? resumeOperator(seat, root) : createOperator(seat, root)
+    return (await isSessionStored(this.ctx, seat.sessionId))
+      ? resumeOperator(seat, root)
+      : createOperator(seat, root)
   }
-
-  private async isStored(sessionId: string): Promise<boolean> {
-    const persistence = this.ctx.get('sessionPersistence')
-    if (persistence === undefined) return false
-    try {
-      await persistence.inspect(SessionId(sessionId))
-      return true
-    } catch (error) {
-      // A damaged session is not a missing one: making it anew would lose its history unseen.
-      if (isSessionMissing(error, sessionId)) return false
-      throw error
-    }
-  }
-}
-
-/** DSH's persistence has no code for it; this is what each of its ways to read says. */
-function isSessionMissing(error: unknown, sessionId: string): boolean {
-  return error instanceof Error && error.message === `session "${sessionId}" not found`
 }
 
 function handlesOf(root: Agent): Map<string, Promise<AgentHandle>> {

@@ -24,7 +24,9 @@ import { CodeGraphs, type CodeGraphRegistry } from './code-graphs.ts'
 import { createExecutor } from './executor.ts'
 import { guardOperators } from './lease-guard.ts'
 import { createOperatorExecutor } from './operator-executor.ts'
+import { livesOn, whenBooted } from './lives-on.ts'
 import { OperatorSessions } from './operator-sessions.ts'
+import { RootAdoption } from './root-adoption.ts'
 import { RootLeases } from './root-leases.ts'
 import { createWakeSender } from './root-wakes.ts'
 
@@ -82,6 +84,28 @@ export class Roots implements AgentGraphControllers {
     this.ctx.on('agent/created', ({ agent }) => void this.takeUp(agent))
     for (const agent of this.ctx.agents.list()) void this.takeUp(agent)
     this.ctx.effect(() => () => this.close(), 'graph controllers')
+    void this.adoptLater()
+  }
+
+  /** Roots of earlier processes are taken up when the rows that serve them have had their start. */
+  private async adoptLater(): Promise<void> {
+    const { config, ctx, leases, store } = this
+    await whenBooted(ctx)
+    const log = ctx.get('durableLog') as DurableLog | undefined
+    if (this.closed || log === undefined || leases === undefined || !livesOn(ctx, config)) return
+    // Nothing can be resumed without it, and nothing is known to be deleted.
+    if (ctx.get('sessionPersistence') === undefined) return
+    const adoption = new RootAdoption({
+      ctx,
+      store,
+      log,
+      leases,
+      atOnce: config.maxAdoptedRoots,
+      controllerOf: (id) => this.forSession(id),
+      makeController: (id) => this.makeController(id),
+      warn: (text) => void this.log.warn('%s', text),
+    })
+    await adoption.start()
   }
 
   /** The controller of a live root, made if need be; `undefined` for anything else. */
