@@ -30,4 +30,6 @@ export async function abandonGraph(
     source,
     ...payload,
   })
+  // There is nobody left to be woken.
+  await store.supersedeSupervisorWakes(graphId, ABANDONED)
 }

@@ -21,6 +21,8 @@ export interface Config {
   readonly maxNewActivations: number
   /** A run of an operator ends `timed-out` after this many milliseconds. */
   readonly operatorTimeoutMs: number
+  /** An attempt fails at so many calls of tools that its operator does not have. */
+  readonly unknownToolCalls: number
   /** How long changes gather before the root is woken, milliseconds. */
   readonly wakeDelayMs: number
   /** How long another process waits for a root whose process is stuck, milliseconds. */
@@ -52,6 +54,12 @@ export const Config: z<Config> = z.object({
   operators: z.dict(OperatorKindSchema).default({}).description('Kinds of operators by agentId.'),
   maxNewActivations: z.natural().min(1).max(256).default(8).description('Activations at once, per graph.'),
   operatorTimeoutMs: z.natural().min(1_000).default(600_000).description('Deadline of an operator run, ms.'),
+  unknownToolCalls: z
+    .natural()
+    .min(1)
+    .max(100)
+    .default(1)
+    .description('An attempt fails at so many calls of tools that are not there.'),
   wakeDelayMs: z
     .natural()
     .max(60_000)

@@ -6,6 +6,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `unknown-operator`: a work names a kind or an operator that is not there.
  * - `root-not-live`: an operator can only be opened while its root session is live.
  * - `run-refused`: the agent-loop host refused the run for what it asks; asking again changes nothing.
+ * - `nothing-to-confirm`: the work does not wait for a person.
+ * - `invalid-grant`: what a person wants to allow cannot be allowed.
  * - `wake-failed`: the root's turn did not end well; the wake is tried again.
  */
 export type GraphHostErrorCode =
@@ -13,6 +15,8 @@ export type GraphHostErrorCode =
   | 'unknown-operator'
   | 'root-not-live'
   | 'run-refused'
+  | 'nothing-to-confirm'
+  | 'invalid-grant'
   | 'wake-failed'
 
 /** Errors that another attempt cannot cure. */

@@ -7,6 +7,7 @@
 import type { AgentLoopHost, RunOutcome } from 'dsh-agent-loop-host'
 import { TERMINAL_RUN_STATES } from 'dsh-agent-loop-host'
 import type { Activation, ActivationEnd, GraphExecutor } from 'dsh-tool-graph'
+import type { AttemptGuard } from './attempt-guard.ts'
 import { GraphHostError } from './errors.ts'
 import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
 import type { OperatorSessions } from './operator-sessions.ts'
@@ -33,6 +34,7 @@ function endOf(outcome: RunOutcome): ActivationEnd {
 export interface ExecutorDeps {
   readonly loop: AgentLoopHost
   readonly operators: OperatorSessions
+  readonly guard: AttemptGuard
   readonly timeoutMs: number
 }
 
@@ -61,13 +63,16 @@ class Executor implements GraphExecutor {
   }
 
   async observe(activation: Activation, signal: AbortSignal): Promise<ActivationEnd> {
-    const { loop } = this.deps
+    const { guard, loop } = this.deps
     const { runId } = activation
     const reason = this.stops.get(runId)
     try {
       if (reason !== undefined && (await loop.read(runId)) === undefined)
         return { outcome: 'cancelled', reason }
-      return endOf(await runEnd(loop, runId, signal))
+      const outcome = await runEnd(loop, runId, signal)
+      const ended = endOf(outcome)
+      // What a stop ended is not judged by how far it came.
+      return this.stops.has(runId) ? ended : guard.endOf(runId, outcome, ended)
     } catch (error) {
       if (isLoopClosing(error)) await untilAborted(signal)
       throw error
@@ -107,6 +112,7 @@ class Executor implements GraphExecutor {
 
   private finish({ operator, runId }: Activation): void {
     this.stops.delete(runId)
+    this.deps.guard.forget(runId)
     this.deps.operators.leave(operator.targetSessionId, runId)
   }
 }

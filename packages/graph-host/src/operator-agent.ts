@@ -67,3 +67,12 @@ export function resumeOperator(seat: Seat, root: Agent): Promise<AgentHandle> {
     setup: (childCtx) => compose(seat, root, childCtx),
   })
 }
+
+/** Sets what becomes of the asks of an operator's tools. No effect in a profile without approvals. */
+export function alignApproval({ ctx, session }: Agent, policy: 'ask' | 'never'): void {
+  const approval = ctx.get('approval') as
+    | { overrideOf(of: Agent['session']): 'ask' | 'never' | undefined }
+    | undefined
+  if (approval === undefined || approval.overrideOf(session) === policy) return
+  appendDelegatedPolicyOverrides(session, { sandboxMode: undefined, approvalPolicy: policy as 'never' })
+}

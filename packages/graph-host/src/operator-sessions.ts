@@ -10,9 +10,11 @@ import type { Agent, AgentHandle } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { GraphControl, Work } from 'dsh-graph-control'
 import type { Activation } from 'dsh-tool-graph'
+import type { RunningOperator } from './attempt-guard.ts'
 import { kindOf, type Config } from './config.ts'
 import { GraphHostError, textOfError } from './errors.ts'
-import { createOperator, resumeOperator, type Seat } from './operator-agent.ts'
+import type { Grants } from './grants.ts'
+import { alignApproval, createOperator, resumeOperator, type Seat } from './operator-agent.ts'
 import { isSessionStored } from './stored-sessions.ts'
 
 const LABEL_CHARS = 80
@@ -23,23 +25,28 @@ const HANDLES = new WeakMap<Agent, Map<string, Promise<AgentHandle>>>()
 interface TakenSeat extends Seat {
   /** The runs for which the session is kept live. */
   readonly runIds: Set<string>
+  /** The newest of them. */
+  current: RunningOperator
 }
 
 export interface OperatorSessionsDeps {
   readonly ctx: Context
   readonly config: Config
   readonly store: GraphControl
+  readonly grants: Grants
 }
 
 export class OperatorSessions {
   private readonly ctx: Context
   private readonly config: Config
   private readonly store: GraphControl
+  private readonly grants: Grants
   private readonly seats = new Map<string, TakenSeat>()
   private readonly leaving = new Map<string, Promise<void>>()
 
-  constructor({ ctx, config, store }: OperatorSessionsDeps) {
+  constructor({ ctx, config, store, grants }: OperatorSessionsDeps) {
     this.ctx = ctx
+    this.grants = grants
     this.config = config
     this.store = store
   }
@@ -51,15 +58,20 @@ export class OperatorSessions {
    * @throws GraphHostError `unknown-operator` when its kind is not in the catalog.
    */
   async seat(activation: Activation): Promise<void> {
-    const { operator, runId } = activation
+    const { claim, graphId, operator, runId, work } = activation
     const sessionId = operator.targetSessionId
+    const granted = await this.grants.of(graphId, claim.claimId)
+    const current = { runId, workId: work.workId, granted }
     let seat = this.seats.get(sessionId)
     if (seat === undefined) {
-      seat = await this.newSeat(activation)
+      seat = await this.newSeat(activation, current)
       this.seats.set(sessionId, seat)
     }
     seat.runIds.add(runId)
+    seat.current = current
     await this.leaving.get(sessionId)
+    const live = this.ctx.agents.get(SessionId(sessionId))
+    if (live !== undefined) alignApproval(live, approvalOf(seat))
   }
 
   /** The root of a session that does a work here now. */
@@ -67,10 +79,23 @@ export class OperatorSessions {
     return this.seats.get(sessionId)?.rootSessionId
   }
 
+  /** What a session does here now, if it is an operator's. */
+  operatorOf(sessionId: string): RunningOperator | undefined {
+    const seat = this.seats.get(sessionId)
+    return seat?.runIds.has(seat.current.runId) === true ? seat.current : undefined
+  }
+
   /** The live agent of an operator's session, opened if need be; `undefined` for a foreign session. */
   async open(sessionId: string): Promise<Agent | undefined> {
     const seat = this.seats.get(sessionId)
     if (seat === undefined) return undefined
+    const agent = await this.openSeat(seat)
+    alignApproval(agent, approvalOf(seat))
+    return agent
+  }
+
+  private async openSeat(seat: TakenSeat): Promise<Agent> {
+    const { sessionId } = seat
     const live = this.ctx.agents.get(SessionId(sessionId))
     if (live !== undefined) return live
     const root = this.rootOf(seat)
@@ -114,7 +139,7 @@ export class OperatorSessions {
     await Promise.all(this.leaving.values())
   }
 
-  private async newSeat(activation: Activation): Promise<TakenSeat> {
+  private async newSeat(activation: Activation, current: RunningOperator): Promise<TakenSeat> {
     const { operator, rootSessionId } = activation
     const { target, title, workId } = await this.originOf(activation)
     const kind = target.kind === 'agent' ? kindOf(this.config, target.id) : undefined
@@ -124,7 +149,7 @@ export class OperatorSessions {
         `work "${workId}" asks for ${target.kind} "${target.id}", which this host does not have`,
       )
     const label = (title ?? workId).slice(0, LABEL_CHARS)
-    return { sessionId: operator.targetSessionId, rootSessionId, kind, label, runIds: new Set() }
+    return { sessionId: operator.targetSessionId, rootSessionId, kind, label, runIds: new Set(), current }
   }
 
   /** The work for which the operator was made: a follow-up finds its kind there. */
@@ -148,6 +173,11 @@ export class OperatorSessions {
       ? resumeOperator(seat, root)
       : createOperator(seat, root)
   }
+}
+
+/** Nobody is asked for an operator; where a person granted something, its host answers. */
+function approvalOf({ current }: TakenSeat): 'ask' | 'never' {
+  return current.granted.size > 0 ? 'ask' : 'never'
 }
 
 function handlesOf(root: Agent): Map<string, Promise<AgentHandle>> {

@@ -7,11 +7,11 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { SessionId } from '@deepseek-ai/dsh-session'
-import { resumeSession } from 'dsh-agent-loop-host'
+import { resumeSession, type AgentLoopHost } from 'dsh-agent-loop-host'
 import type { DurableLog } from 'dsh-durable-log'
 import { reconcile, type GraphControl, type GraphState } from 'dsh-graph-control'
 import type { DrivingAgentGraphController } from 'dsh-tool-graph'
-import { abandonGraph } from './abandon.ts'
+import { ABANDONED, abandonGraph } from './abandon.ts'
 import { textOfError } from './errors.ts'
 import { LEASE_PREFIX, type RootLeases } from './root-leases.ts'
 import { isSessionArchived, isSessionStored } from './stored-sessions.ts'
@@ -19,6 +19,7 @@ import { isSessionArchived, isSessionStored } from './stored-sessions.ts'
 export interface RootAdoptionDeps {
   readonly ctx: Context
   readonly store: GraphControl
+  readonly loop: AgentLoopHost
   readonly log: DurableLog
   readonly leases: RootLeases
   /** Roots that are brought back at a time. */
@@ -45,10 +46,15 @@ export class RootAdoption {
 
   constructor(deps: RootAdoptionDeps) {
     this.deps = deps
-    const { ctx, log } = deps
+    const { ctx, log, store } = deps
     ctx.on('agent/created', ({ agent }) => void this.opened.add(agent.id))
     for (const { id } of ctx.agents.list()) this.opened.add(id)
     ctx.effect(() => () => this.close(), 'adoption of root sessions')
+    ctx.effect(
+      // A person may let a work go on whose root is not live.
+      () => store.onCommitted(({ rootSessionId }) => this.consider(rootSessionId)),
+      'commits to graphs of roots that are not live',
+    )
     ctx.effect(
       () => log.subscribe(LEASE_PREFIX, ({ stream }) => this.consider(stream.slice(LEASE_PREFIX.length))),
       'leases that other processes leave',
@@ -59,8 +65,7 @@ export class RootAdoption {
   async start(): Promise<void> {
     const { store, warn } = this.deps
     try {
-      for (const { rootSessionId } of await store.listOpenGraphs())
-        if (rootSessionId !== undefined) this.consider(rootSessionId)
+      for (const { rootSessionId } of await store.listOpenGraphs()) this.consider(rootSessionId)
     } catch (error) {
       if (!this.abort.signal.aborted) warn(`open graphs cannot be listed: ${textOfError(error)}`)
     }
@@ -75,7 +80,8 @@ export class RootAdoption {
     return this.abort.signal.aborted
   }
 
-  private consider(rootSessionId: string): void {
+  private consider(rootSessionId: string | undefined): void {
+    if (rootSessionId === undefined) return
     const isSettled = this.opened.has(rootSessionId) || this.failed.has(rootSessionId)
     if (this.isClosed || isSettled || this.known.has(rootSessionId)) return
     this.known.add(rootSessionId)
@@ -157,13 +163,14 @@ export class RootAdoption {
   }
 
   private async abandon(rootSessionId: string): Promise<void> {
-    const { makeController, store, warn } = this.deps
+    const { loop, makeController, store, warn } = this.deps
     for (const state of await this.openStates(rootSessionId)) await abandonGraph(store, rootSessionId, state)
+    await loop.abort({ sessionId: rootSessionId, cause: ABANDONED })
     // Of a finished graph nothing is started any more; what ran is cancelled.
     const controller = makeController(rootSessionId)
     try {
       await controller.recover()
-      await controller.whenQuiet()
+      await Promise.race([controller.whenQuiet(), whenAborted(this.abort.signal)])
     } finally {
       await controller.dispose()
     }

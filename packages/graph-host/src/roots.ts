@@ -17,11 +17,13 @@ import {
   type AgentGraphControllers,
   type DrivingAgentGraphController,
 } from 'dsh-tool-graph'
+import { AttemptGuard } from './attempt-guard.ts'
 import { catalogOf, type Config } from './config.ts'
 import { textOfError } from './errors.ts'
 import { announceGraphChange } from './events.ts'
 import { CodeGraphs, type CodeGraphRegistry } from './code-graphs.ts'
 import { createExecutor } from './executor.ts'
+import { Grants, type Confirmation } from './grants.ts'
 import { guardOperators } from './lease-guard.ts'
 import { createOperatorExecutor } from './operator-executor.ts'
 import { livesOn, whenBooted } from './lives-on.ts'
@@ -43,6 +45,8 @@ export class Roots implements AgentGraphControllers {
   private readonly loop: AgentLoopHost
   private readonly log: ReturnType<Context['logger']>
   private readonly operators: OperatorSessions
+  private readonly grants: Grants
+  private readonly guard: AttemptGuard
   private readonly graphs: CodeGraphs
   /** Without a durable log of several processes there is nobody to share a root with. */
   private readonly leases: RootLeases | undefined
@@ -55,14 +59,22 @@ export class Roots implements AgentGraphControllers {
     this.store = store
     this.loop = loop
     this.log = ctx.logger('dsh-graph-host')
-    this.operators = new OperatorSessions({ ctx, config, store })
     const log = ctx.get('durableLog') as DurableLog | undefined
+    const warn = (text: string): void => void this.log.warn('%s', text)
+    this.grants = new Grants(log)
+    this.operators = new OperatorSessions({ ctx, config, store, grants: this.grants })
+    this.guard = new AttemptGuard({
+      ctx,
+      operatorOf: (sessionId) => this.operators.operatorOf(sessionId),
+      abort: (runId, cause) => loop.abort({ runId, cause }),
+      unknownToolCalls: config.unknownToolCalls,
+      warn,
+    })
     this.graphs = new CodeGraphs({
       registry: () => ctx.get('graphTools') as CodeGraphRegistry | undefined,
       log,
       timeoutMs: config.operatorTimeoutMs,
     })
-    const warn = (text: string): void => void this.log.warn('%s', text)
     this.leases = log === undefined ? undefined : new RootLeases({ log, ttlMs: config.leaseMs, warn })
   }
 
@@ -72,6 +84,7 @@ export class Roots implements AgentGraphControllers {
       () => this.loop.registerOpener((sessionId) => this.operators.open(sessionId)),
       'operator opener',
     )
+    this.guard.mount()
     const { leases, operators } = this
     if (leases !== undefined) {
       const guard = {
@@ -89,7 +102,7 @@ export class Roots implements AgentGraphControllers {
 
   /** Roots of earlier processes are taken up when the rows that serve them have had their start. */
   private async adoptLater(): Promise<void> {
-    const { config, ctx, leases, store } = this
+    const { config, ctx, leases, loop, store } = this
     await whenBooted(ctx)
     const log = ctx.get('durableLog') as DurableLog | undefined
     if (this.closed || log === undefined || leases === undefined || !livesOn(ctx, config)) return
@@ -98,6 +111,7 @@ export class Roots implements AgentGraphControllers {
     const adoption = new RootAdoption({
       ctx,
       store,
+      loop,
       log,
       leases,
       atOnce: config.maxAdoptedRoots,
@@ -117,6 +131,15 @@ export class Roots implements AgentGraphControllers {
     return this.serve(agent)
   }
 
+  /**
+   * A person lets a held work go on; never called for a model.
+   *
+   * @throws GraphHostError `nothing-to-confirm`, `invalid-grant`.
+   */
+  confirm(confirmation: Confirmation): Promise<void> {
+    return this.grants.confirm(this.store, confirmation)
+  }
+
   /** The controller of a root that already has one. */
   known(sessionId: string): DrivingAgentGraphController | undefined {
     return this.served.get(sessionId)?.controller
@@ -131,8 +154,8 @@ export class Roots implements AgentGraphControllers {
   }
 
   private makeController(rootSessionId: string): DrivingAgentGraphController {
-    const { config, ctx, graphs, leases, log, loop, operators, store } = this
-    const sessions = createExecutor({ loop, operators, timeoutMs: config.operatorTimeoutMs })
+    const { config, ctx, graphs, guard, leases, log, loop, operators, store } = this
+    const sessions = createExecutor({ loop, operators, guard, timeoutMs: config.operatorTimeoutMs })
     return createAgentGraphController({
       store,
       rootSessionId,

@@ -114,6 +114,24 @@ describe('a process that lives on', () => {
     expect(host.gates.arrivals).toEqual([])
   })
 
+  it('stops the graph of a deleted root that was in the turn of a wake', async () => {
+    const before = await Host.boot({ folder: await temporaryFolder() })
+    await before.add(
+      await before.keptRoot(),
+      { workId: 'slow', instruction: 'do it' },
+      { workId: 'b', instruction: 'stand at gate b' },
+    )
+    await before.gates.reached('wake')
+    const folder = await before.remains()
+    await deleteSession(folder, 'root')
+    const host = await Host.boot({ folder, config: ALWAYS })
+    await until(() => host.warnings().some((text) => text.includes('root root was deleted')))
+    const { closed, wakes } = await host.graph()
+    expect(closed).toBe(true)
+    expect([...wakes.values()].map(({ status }) => status)).toEqual(['superseded'])
+    expect((await host.entries('run/root')).at(-1)?.data).toMatchObject({ state: 'aborted' })
+  })
+
   it('tells of a root that cannot be resumed, and keeps its graph', async () => {
     const { folder } = await killedAtGate('a')
     const host = await Host.boot({
