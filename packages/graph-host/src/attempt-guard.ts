@@ -11,17 +11,11 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { Session } from '@deepseek-ai/dsh-session'
 import type { RunOutcome } from 'dsh-agent-loop-host'
 import type { ActivationEnd } from 'dsh-tool-graph'
-
-/** What an operator does now, and what a person allowed for it. */
-export interface RunningOperator {
-  readonly runId: string
-  readonly workId: string
-  readonly granted: ReadonlySet<string>
-}
+import type { FindOperator, RunningOperator } from './running-operator.ts'
 
 export interface AttemptGuardDeps {
   readonly ctx: Context
-  readonly operatorOf: (sessionId: string) => RunningOperator | undefined
+  readonly operatorOf: FindOperator
   readonly abort: (runId: string, cause: string) => Promise<unknown>
   /** An attempt ends at so many calls of tools that are not there. */
   readonly unknownToolCalls: number

@@ -1,6 +1,6 @@
 /** The settings of the host, and the catalog of operator kinds that they describe. */
 import z from '@deepseek-ai/schemastery'
-import type { OperatorCatalog } from 'dsh-tool-graph'
+import type { CatalogEntry, OperatorCatalog } from 'dsh-tool-graph'
 import { GraphHostError } from './errors.ts'
 
 /** One kind of operator that a work may name as `agentId`. */
@@ -9,14 +9,35 @@ export interface OperatorKind {
   /** Provider and model of its sessions; default: those of the root. Given together. */
   readonly provider?: string
   readonly model?: string
+  /** Reasoning effort of that model, or of the root's. */
+  readonly effort?: string
+  /** The preset its sessions are composed from; default: that of the root. */
+  readonly preset?: string
   /** Replaces the deployment's persona in the operator's prompt. */
   readonly persona?: string
   /** The only tools of the root's that it keeps; default: all but the graph tools, which are the root's alone. */
   readonly tools?: readonly string[]
 }
 
+/** A model that a work may name. */
+export interface ModelChoice {
+  readonly provider: string
+  readonly model: string
+  readonly description?: string
+  /** Efforts that a work may ask for; default: those that the provider lists. */
+  readonly efforts?: readonly string[]
+}
+
 export interface Config {
   readonly operators: Readonly<Record<string, OperatorKind>>
+  /** Models by the name that a work gives; without any, works have the models of their kinds. */
+  readonly models: Readonly<Record<string, ModelChoice>>
+  /** The presets that a work may ask for; default: all that DSH lists. */
+  readonly presets?: readonly string[]
+  /** `narrowed`: an operator of a preset keeps of its tools those that the root has as well. */
+  readonly presetTools: 'narrowed' | 'own'
+  /** How deep sessions may be delegated under a root: its operators are 1, their children 2. */
+  readonly maxDepth: number
   /** Activations of one graph that may be under way at once. */
   readonly maxNewActivations: number
   /** A run of an operator ends `timed-out` after this many milliseconds. */
@@ -45,13 +66,32 @@ const OperatorKindSchema: z<OperatorKind> = z.object({
   description: z.string().default(''),
   provider: z.string(),
   model: z.string(),
+  effort: z.string(),
+  preset: z.string(),
   persona: z.string(),
   // A list is empty by default, and an empty list keeps no tool at all.
   tools: z.array(z.string()).default(undefined as never),
 }) as z<OperatorKind>
 
+const ModelChoiceSchema: z<ModelChoice> = z.object({
+  provider: z.string().required(),
+  model: z.string().required(),
+  description: z.string().default(''),
+  efforts: z.array(z.string()).default(undefined as never),
+}) as z<ModelChoice>
+
 export const Config: z<Config> = z.object({
   operators: z.dict(OperatorKindSchema).default({}).description('Kinds of operators by agentId.'),
+  models: z.dict(ModelChoiceSchema).default({}).description('Models that a work may name.'),
+  presets: z
+    .array(z.string())
+    .default(undefined as never)
+    .description('Presets that a work may ask for.'),
+  presetTools: z
+    .union([z.const('narrowed' as const), z.const('own' as const)])
+    .default('narrowed')
+    .description('Whether an operator of a preset has tools that its root lacks.'),
+  maxDepth: z.natural().max(16).default(3).description('Levels of delegation under a root.'),
   maxNewActivations: z.natural().min(1).max(256).default(8).description('Activations at once, per graph.'),
   operatorTimeoutMs: z.natural().min(1_000).default(600_000).description('Deadline of an operator run, ms.'),
   unknownToolCalls: z
@@ -105,11 +145,21 @@ export function kindOf(config: Config, agentId: string): OperatorKind | undefine
   return agentId === DEFAULT_KIND ? DEFAULT_OPERATOR : undefined
 }
 
+/** The kind behind a preset that a work asks for by its id. */
+export function presetKind(id: string): OperatorKind {
+  return { description: '', preset: id }
+}
+
 /** What the model may name. */
-export function catalogOf(config: Config): OperatorCatalog {
+export function catalogOf(config: Config, presets: readonly CatalogEntry[]): OperatorCatalog {
   const kinds = { [DEFAULT_KIND]: DEFAULT_OPERATOR, ...config.operators }
   return {
     agents: Object.entries(kinds).map(([id, { description }]) => ({ id, description })),
-    presets: [],
+    presets: presets.filter(({ id }) => config.presets?.includes(id) ?? true),
+    models: Object.entries(config.models).map(([id, { description = '', efforts }]) => ({
+      id,
+      description,
+      ...(efforts === undefined ? {} : { efforts }),
+    })),
   }
 }

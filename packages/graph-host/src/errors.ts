@@ -4,6 +4,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
 /**
  * - `invalid-config`: a setting does not make sense; the row does not load.
  * - `unknown-operator`: a work names a kind or an operator that is not there.
+ * - `unknown-model`: a work names a model that the configuration does not have any more.
+ * - `depth-limit`: a session would be delegated deeper than the configuration allows.
  * - `root-not-live`: an operator can only be opened while its root session is live.
  * - `run-refused`: the agent-loop host refused the run for what it asks; asking again changes nothing.
  * - `nothing-to-confirm`: the work does not wait for a person.
@@ -13,6 +15,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
 export type GraphHostErrorCode =
   | 'invalid-config'
   | 'unknown-operator'
+  | 'unknown-model'
+  | 'depth-limit'
   | 'root-not-live'
   | 'run-refused'
   | 'nothing-to-confirm'
@@ -23,6 +27,8 @@ export type GraphHostErrorCode =
 const PERMANENT: ReadonlySet<GraphHostErrorCode> = new Set<GraphHostErrorCode>([
   'invalid-config',
   'unknown-operator',
+  'unknown-model',
+  'depth-limit',
   'run-refused',
 ])
 

@@ -10,11 +10,12 @@ import type { Agent, AgentHandle } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { GraphControl, Work } from 'dsh-graph-control'
 import type { Activation } from 'dsh-tool-graph'
-import type { RunningOperator } from './attempt-guard.ts'
-import { kindOf, type Config } from './config.ts'
+import { kindOf, presetKind, type Config, type OperatorKind } from './config.ts'
 import { GraphHostError, textOfError } from './errors.ts'
 import type { Grants } from './grants.ts'
 import { alignApproval, createOperator, resumeOperator, type Seat } from './operator-agent.ts'
+import { rootRoute, routeOf, type Route } from './routes.ts'
+import type { RunningOperator } from './running-operator.ts'
 import { isSessionStored } from './stored-sessions.ts'
 
 const LABEL_CHARS = 80
@@ -22,7 +23,7 @@ const LABEL_CHARS = 80
 /** Handles by root agent and session: whoever loads next lets go of what was opened before it. */
 const HANDLES = new WeakMap<Agent, Map<string, Promise<AgentHandle>>>()
 
-interface TakenSeat extends Seat {
+interface TakenSeat extends Omit<Seat, 'route'> {
   /** The runs for which the session is kept live. */
   readonly runIds: Set<string>
   /** The newest of them. */
@@ -55,16 +56,27 @@ export class OperatorSessions {
    * Keeps the session of an activation for its run, and remembers how it is opened. Resolves when an
    * earlier run of it has let go.
    *
-   * @throws GraphHostError `unknown-operator` when its kind is not in the catalog.
+   * @throws GraphHostError `unknown-operator`, `unknown-model` when the catalog does not have its kind or model.
    */
   async seat(activation: Activation): Promise<void> {
     const { claim, graphId, operator, runId, work } = activation
     const sessionId = operator.targetSessionId
     const granted = await this.grants.of(graphId, claim.claimId)
-    const current = { runId, workId: work.workId, granted }
     let seat = this.seats.get(sessionId)
+    const kind = seat?.kind ?? (await this.kindOf(activation))
+    const route = this.routeOf(kind, activation)
+    const current = { runId, workId: work.workId, granted, route }
     if (seat === undefined) {
-      seat = await this.newSeat(activation, current)
+      const title = work.title ?? work.workId
+      seat = {
+        sessionId,
+        rootSessionId: activation.rootSessionId,
+        kind,
+        label: title.slice(0, LABEL_CHARS),
+        ownTools: kind.preset !== undefined && this.config.presetTools === 'own',
+        runIds: new Set(),
+        current,
+      }
       this.seats.set(sessionId, seat)
     }
     seat.runIds.add(runId)
@@ -139,17 +151,21 @@ export class OperatorSessions {
     await Promise.all(this.leaving.values())
   }
 
-  private async newSeat(activation: Activation, current: RunningOperator): Promise<TakenSeat> {
-    const { operator, rootSessionId } = activation
-    const { target, title, workId } = await this.originOf(activation)
-    const kind = target.kind === 'agent' ? kindOf(this.config, target.id) : undefined
-    if (kind === undefined)
-      throw new GraphHostError(
-        'unknown-operator',
-        `work "${workId}" asks for ${target.kind} "${target.id}", which this host does not have`,
-      )
-    const label = (title ?? workId).slice(0, LABEL_CHARS)
-    return { sessionId: operator.targetSessionId, rootSessionId, kind, label, runIds: new Set(), current }
+  private async kindOf(activation: Activation): Promise<OperatorKind> {
+    const { target, workId } = await this.originOf(activation)
+    const { id } = target
+    const isAllowed = target.kind === 'preset' && (this.config.presets?.includes(id) ?? true)
+    const kind = target.kind === 'agent' ? kindOf(this.config, id) : isAllowed ? presetKind(id) : undefined
+    if (kind !== undefined) return kind
+    throw new GraphHostError(
+      'unknown-operator',
+      `work "${workId}" asks for ${target.kind} "${id}", which this host does not have`,
+    )
+  }
+
+  private routeOf(kind: OperatorKind, { rootSessionId, work }: Activation): Route {
+    const root = this.ctx.agents.get(SessionId(rootSessionId))
+    return routeOf(this.config, kind, work, root === undefined ? {} : rootRoute(root))
   }
 
   /** The work for which the operator was made: a follow-up finds its kind there. */
@@ -158,7 +174,7 @@ export class OperatorSessions {
     return (await this.store.readGraph(graphId))?.works.get(operator.workId) ?? work
   }
 
-  private rootOf({ rootSessionId, sessionId }: Seat): Agent {
+  private rootOf({ rootSessionId, sessionId }: TakenSeat): Agent {
     const root = this.ctx.agents.get(SessionId(rootSessionId))
     if (root !== undefined) return root
     throw new GraphHostError(
@@ -168,7 +184,8 @@ export class OperatorSessions {
   }
 
   /** Resumes the session, or makes it under the same id when a crash came before it was written. */
-  private async make(seat: Seat, root: Agent): Promise<AgentHandle> {
+  private async make(taken: TakenSeat, root: Agent): Promise<AgentHandle> {
+    const seat = { ...taken, route: taken.current.route }
     return (await isSessionStored(this.ctx, seat.sessionId))
       ? resumeOperator(seat, root)
       : createOperator(seat, root)

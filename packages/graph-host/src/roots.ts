@@ -22,14 +22,17 @@ import { catalogOf, type Config } from './config.ts'
 import { textOfError } from './errors.ts'
 import { announceGraphChange } from './events.ts'
 import { CodeGraphs, type CodeGraphRegistry } from './code-graphs.ts'
+import { guardDepth } from './depth-guard.ts'
 import { createExecutor } from './executor.ts'
 import { Grants, type Confirmation } from './grants.ts'
 import { guardOperators } from './lease-guard.ts'
 import { createOperatorExecutor } from './operator-executor.ts'
 import { livesOn, whenBooted } from './lives-on.ts'
 import { OperatorSessions } from './operator-sessions.ts'
+import { listPresets } from './presets.ts'
 import { RootAdoption } from './root-adoption.ts'
 import { RootLeases } from './root-leases.ts'
+import { effortProblems, followRoutes, rootRoute, type Route } from './routes.ts'
 import { createWakeSender } from './root-wakes.ts'
 
 interface ServedRoot {
@@ -84,8 +87,10 @@ export class Roots implements AgentGraphControllers {
       () => this.loop.registerOpener((sessionId) => this.operators.open(sessionId)),
       'operator opener',
     )
+    const { config, ctx, leases, operators } = this
     this.guard.mount()
-    const { leases, operators } = this
+    followRoutes(ctx, (sessionId) => operators.operatorOf(sessionId))
+    guardDepth({ ctx, maxDepth: config.maxDepth, isOperator: (id) => operators.rootIdOf(id) !== undefined })
     if (leases !== undefined) {
       const guard = {
         rootOf: (id: string) => operators.rootIdOf(id),
@@ -167,11 +172,17 @@ export class Roots implements AgentGraphControllers {
         wakes: createWakeSender({ ctx, loop, rootSessionId }),
         maxNewActivations: config.maxNewActivations,
         wakeDelayMs: config.wakeDelayMs,
-        catalog: () => ({ ...catalogOf(config), graphs: graphs.catalog() }),
+        catalog: async () => ({ ...catalogOf(config, await listPresets(ctx)), graphs: graphs.catalog() }),
+        checkWork: (work) => effortProblems(ctx, config, this.routeOfRoot(rootSessionId), work),
         checkArgs: (name, args) => graphs.check(name, args),
         onError: (error, doing) => void log.warn('%s', `${doing}: ${textOfError(error)}`),
       },
     })
+  }
+
+  private routeOfRoot(rootSessionId: string): Route {
+    const root = this.ctx.agents.get(SessionId(rootSessionId))
+    return root === undefined ? {} : rootRoute(root)
   }
 
   private async takeUp(agent: Agent): Promise<void> {

@@ -2,7 +2,12 @@
  * The scripted model of the tests: what it says follows from what it is told, so that a test writes
  * its scenario into the instructions. It keeps every request that reached the wire.
  */
-import type { GenerateOptions, StreamChunk } from '@deepseek-ai/dsh-llm'
+import {
+  ReasoningEffortId,
+  type GenerateOptions,
+  type LlmResolvedModelInfo,
+  type StreamChunk,
+} from '@deepseek-ai/dsh-llm'
 import { ScriptedLlm, type ScriptSource, type StepSource } from 'dsh-llm-scripted'
 
 /** Instructions that every session understands. */
@@ -87,6 +92,13 @@ export class RecordingModel extends ScriptedLlm {
 
   constructor() {
     super(SCRIPT)
+  }
+
+  /** The routes of `thinker` models have efforts; the others have none. */
+  override resolveModel(provider: string, model: string): Promise<LlmResolvedModelInfo> {
+    const efforts = ['low', 'high'].map((id) => ({ id: ReasoningEffortId(id), name: id }))
+    const reasoning = model.startsWith('thinker') ? { reasoning: { efforts } } : {}
+    return Promise.resolve({ provider, id: model, name: model, ...reasoning })
   }
 
   override async *stream(options: GenerateOptions): AsyncIterable<StreamChunk> {

@@ -16,8 +16,16 @@ export class RootGraphs {
     this.rootSessionId = config.rootSessionId
   }
 
-  catalog(): OperatorCatalog | undefined {
+  async catalog(): Promise<OperatorCatalog | undefined> {
     return this.config.options.catalog?.()
+  }
+
+  /** Why the host could not do the works as they are asked for. */
+  async hostProblems(works: readonly AddWorkInput[]): Promise<readonly string[]> {
+    const { checkWork } = this.config.options
+    if (checkWork === undefined) return []
+    const problems = await Promise.all(works.map(checkWork))
+    return problems.flatMap((of, index) => of.map((problem) => `addWork[${index}]: ${problem}`))
   }
 
   /** Why the code graphs that an update asks for would refuse their arguments. */

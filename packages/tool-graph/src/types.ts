@@ -229,7 +229,9 @@ export interface ControllerOptions {
   /** Activations that may be under way at once; default 8. */
   readonly maxNewActivations?: number
   /** Default: every agent id is accepted. */
-  readonly catalog?: () => OperatorCatalog
+  readonly catalog?: () => OperatorCatalog | Promise<OperatorCatalog>
+  /** Why a work could not be done as it is asked for, beyond the catalog. Asked before a commit. */
+  readonly checkWork?: (work: AddWorkInput) => Promise<readonly string[]>
   /** Why a code graph would refuse these arguments; empty when it would not. Asked before a commit. */
   readonly checkArgs?: (graphName: string, args: JsonValue | undefined) => readonly string[]
   /** Default: the instruction, then the inputs as delimited data. */

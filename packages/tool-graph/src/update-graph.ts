@@ -32,7 +32,7 @@ export async function commitUpdate(
   const replayed = await replayOf(graphs, asked)
   if (replayed !== undefined && state !== undefined) return { update: replayed, created: false, state }
   refuse([
-    ...catalogProblems(input, graphs.catalog()),
+    ...(await workProblems(graphs, input)),
     ...graphs.argumentProblems(input.addWork ?? []),
     ...referenceProblems(input, state),
   ])
@@ -44,6 +44,12 @@ export async function commitUpdate(
   const after = await graphs.store.readGraph(graphId)
   if (after === undefined) throw new Error(`graph ${graphId} vanished after its commit`)
   return { update, created, state: after }
+}
+
+async function workProblems(graphs: RootGraphs, input: UpdateInput): Promise<readonly string[]> {
+  const { addWork = [] } = input
+  if (addWork.length === 0) return []
+  return [...catalogProblems(input, await graphs.catalog()), ...(await graphs.hostProblems(addWork))]
 }
 
 function refuse(problems: readonly string[]): void {
