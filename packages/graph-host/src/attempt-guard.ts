@@ -84,12 +84,14 @@ export class AttemptGuard {
 
   /** How an attempt ended: what the guard ended it with, or what its run says. */
   endOf(runId: string, outcome: RunOutcome, ended: ActivationEnd): ActivationEnd {
+    const { usage } = ended
+    const spent = usage === undefined ? {} : { usage }
     const own = this.ends.get(runId)
-    if (own !== undefined) return own
+    if (own !== undefined) return { ...own, ...spent }
     const text = outcome.state === 'aborted' ? (outcome.error?.message ?? '') : ''
     if (text.startsWith(NEEDS_PERSON))
       return { outcome: 'needs-person', reason: text.slice(NEEDS_PERSON.length) }
-    if (text.startsWith(FAILED)) return { outcome: 'failed', reason: text.slice(FAILED.length) }
+    if (text.startsWith(FAILED)) return { outcome: 'failed', reason: text.slice(FAILED.length), ...spent }
     return ended
   }
 

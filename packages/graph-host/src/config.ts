@@ -1,6 +1,6 @@
 /** The settings of the host, and the catalog of operator kinds that they describe. */
 import z from '@deepseek-ai/schemastery'
-import type { CatalogEntry, OperatorCatalog } from 'dsh-tool-graph'
+import type { CatalogEntry, GraphLimits, OperatorCatalog } from 'dsh-tool-graph'
 import { GraphHostError } from './errors.ts'
 
 /** One kind of operator that a work may name as `agentId`. */
@@ -36,6 +36,8 @@ export interface Config {
   readonly presets?: readonly string[]
   /** `narrowed`: an operator of a preset keeps of its tools those that the root has as well. */
   readonly presetTools: 'narrowed' | 'own'
+  /** Ceilings of a graph and of its root. */
+  readonly limits: GraphLimits
   /** How deep sessions may be delegated under a root: its operators are 1, their children 2. */
   readonly maxDepth: number
   /** Activations of one graph that may be under way at once. */
@@ -91,6 +93,19 @@ export const Config: z<Config> = z.object({
     .union([z.const('narrowed' as const), z.const('own' as const)])
     .default('narrowed')
     .description('Whether an operator of a preset has tools that its root lacks.'),
+  limits: z
+    .object({
+      maxGraphs: z.natural().min(1).default(1_000).description('Graphs that one root may open.'),
+      maxOperators: z.natural().min(1).default(10_000).description('Operators of one graph.'),
+      maxGraphMs: z.natural().min(1_000).description('How long a graph may go on, ms; default: no limit.'),
+      maxTokens: z.natural().min(1).description('Tokens of all activations of a graph; default: no limit.'),
+      tokensPerActivation: z
+        .natural()
+        .min(1)
+        .default(50_000)
+        .description('Tokens reserved for each attempt under way.'),
+    })
+    .description('Ceilings of a graph and of its root.'),
   maxDepth: z.natural().max(16).default(3).description('Levels of delegation under a root.'),
   maxNewActivations: z.natural().min(1).max(256).default(8).description('Activations at once, per graph.'),
   operatorTimeoutMs: z.natural().min(1_000).default(600_000).description('Deadline of an operator run, ms.'),

@@ -19,15 +19,16 @@ const CAUSE_CHARS = 1_000
 function endOf(outcome: RunOutcome): ActivationEnd {
   const reason =
     outcome.error === undefined ? outcome.state : `${outcome.error.code}: ${outcome.error.message}`
+  const usage = outcome.usage === undefined ? {} : { usage: outcome.usage }
   switch (outcome.state) {
     case 'ok':
-      return { outcome: 'completed', conclusion: outcome.reply ?? '' }
+      return { outcome: 'completed', conclusion: outcome.reply ?? '', ...usage }
     case 'aborted':
-      return { outcome: 'aborted', reason }
+      return { outcome: 'aborted', reason, ...usage }
     case 'interrupted':
       return { outcome: 'interrupted', reason }
     default:
-      return { outcome: 'failed', reason }
+      return { outcome: 'failed', reason, ...usage }
   }
 }
 

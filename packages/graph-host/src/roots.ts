@@ -172,6 +172,7 @@ export class Roots implements AgentGraphControllers {
         wakes: createWakeSender({ ctx, loop, rootSessionId }),
         maxNewActivations: config.maxNewActivations,
         wakeDelayMs: config.wakeDelayMs,
+        limits: config.limits,
         catalog: async () => ({ ...catalogOf(config, await listPresets(ctx)), graphs: graphs.catalog() }),
         checkWork: (work) => effortProblems(ctx, config, this.routeOfRoot(rootSessionId), work),
         checkArgs: (name, args) => graphs.check(name, args),

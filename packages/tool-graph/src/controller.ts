@@ -28,6 +28,8 @@ const RESULTS_BYTES = 12 * 1024
 /** A view with the conclusions that were asked for. */
 export interface ViewAnswer extends GraphView {
   readonly results?: readonly ResultPage[]
+  /** To a model that looks again and again. */
+  readonly advice?: string
 }
 
 class Controller implements DrivingAgentGraphController {
@@ -72,13 +74,17 @@ class Controller implements DrivingAgentGraphController {
         workIds: update.addWork.map((work) => work.workId),
       },
       ...(input.adjusted === undefined ? {} : { adjusted: input.adjusted.slice(0, 32) }),
-      graph: toJson(selectionOf(state, [...new Set<Work>([...works, ...touched])])),
+      graph: toJson(
+        selectionOf(state, [...new Set<Work>([...works, ...touched])], this.drivers.standingOf(state)),
+      ),
     }
   }
 
   async yield(call: GraphCall, input: YieldInput): Promise<YieldAnswer> {
     this.assertRoot(call)
-    const { answer, changed } = await yieldGraph(this.graphs, call, input)
+    const { answer, changed } = await yieldGraph(this.graphs, call, input, (state) =>
+      this.drivers.standingOf(state),
+    )
     return changed === undefined ? answer : { ...answer, changed: toJson(changed) }
   }
 
@@ -112,12 +118,13 @@ class Controller implements DrivingAgentGraphController {
 
   private async answerView(state: GraphState, input: ViewInput): Promise<ViewAnswer> {
     const { mode, since, cursor, results = [] } = input
+    const standing = this.drivers.standingOf(state)
     if (results.length > 0)
       // The conclusions have the room: of the works there are only the counts.
-      return { ...selectionOf(state, []), results: await this.readResults(state, results) }
-    if (since !== undefined) return changesSince(state, since) ?? emptyView(state.graphId)
-    if (mode === 'summary') return summaryOf(state)
-    const view = viewOf(state, cursor)
+      return { ...selectionOf(state, [], standing), results: await this.readResults(state, results) }
+    if (since !== undefined) return changesSince(state, since, standing) ?? emptyView(state.graphId)
+    if (mode === 'summary') return summaryOf(state, standing)
+    const view = viewOf(state, cursor, standing)
     if (view !== undefined) return view
     throw new AgentGraphError('invalid_input', `cursor "${cursor}" is not of this graph; leave it out`)
   }

@@ -3,7 +3,8 @@
  */
 import type { GraphControl, GraphEpoch, GraphState } from 'dsh-graph-control'
 import { AgentGraphError } from './errors.ts'
-import type { AddWorkInput, ControllerConfig, OperatorCatalog } from './types.ts'
+import { requireWithinLimits } from './limit-check.ts'
+import type { AddWorkInput, ControllerConfig, OperatorCatalog, UpdateInput } from './types.ts'
 
 export class RootGraphs {
   readonly rootSessionId: string
@@ -37,6 +38,18 @@ export class RootGraphs {
         ? []
         : checkArgs(graphName, args).map((problem) => `addWork[${index}].args: ${problem}`),
     )
+  }
+
+  /** @throws AgentGraphError `limit_reached`. */
+  async requireWithinLimits(
+    input: UpdateInput,
+    state: GraphState | undefined,
+    opensGraph: boolean,
+  ): Promise<void> {
+    const { limits } = this.config.options
+    if (limits === undefined) return
+    const opened = opensGraph ? (await this.store.listEpochs(this.rootSessionId)).length : undefined
+    requireWithinLimits({ limits, state, input, opened, now: Date.now() })
   }
 
   currentEpoch(): Promise<GraphEpoch | undefined> {

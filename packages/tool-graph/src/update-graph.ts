@@ -37,6 +37,7 @@ export async function commitUpdate(
     ...referenceProblems(input, state),
   ])
   await requireSelectedResults(graphs, input)
+  await graphs.requireWithinLimits(input, state, epoch !== undefined)
   const request = resolved(asked, state)
   // The last step before the commit, so that what is refused opens no epoch.
   if (epoch !== undefined) await graphs.store.advanceEpoch(epoch)

@@ -5,7 +5,7 @@
  */
 import { changedWorks, endedWorks, pendingWorks, type GraphState, type Work } from 'dsh-graph-control'
 import { cursorFor, readCursor } from './view-cursor.ts'
-import { workView, type WorkView } from './work-view.ts'
+import { workView, type Standing, type WorkView } from './work-view.ts'
 
 export const VIEW_PAGE = 64
 /** Bytes of JSON of the works of one view. With ids, counts and results an answer stays under 16 KiB. */
@@ -99,11 +99,12 @@ function fit(
   state: GraphState,
   works: readonly Work[],
   bytes: number,
+  standing: Standing = {},
 ): { views: readonly WorkView[]; bytesLeft: number } {
   const views: WorkView[] = []
   let bytesLeft = bytes
   for (const work of works) {
-    const view = workView(state, work)
+    const view = workView(state, work, standing)
     bytesLeft -= Buffer.byteLength(JSON.stringify(view))
     if (bytesLeft < 0 && views.length > 0) return { views, bytesLeft: 0 }
     views.push(view)
@@ -117,16 +118,17 @@ function fit(
  *
  * @returns `undefined` for a cursor that is none of this graph.
  */
-export function viewOf(state: GraphState, cursor?: string): GraphView | undefined {
-  if (cursor === undefined) return firstPage(state)
+export function viewOf(state: GraphState, cursor?: string, standing?: Standing): GraphView | undefined {
+  if (cursor === undefined) return firstPage(state, standing)
   const place = readCursor(state.graphId, cursor)
   if (place === undefined) return undefined
-  return place.section === 'ended' ? endedPage(state, place.key) : livePage(state, place.key)
+  return place.section === 'ended' ? endedPage(state, place.key) : livePage(state, place.key, standing)
 }
 
-function firstPage(state: GraphState): GraphView {
+function firstPage(state: GraphState, standing?: Standing): GraphView {
   const ended = endedOf(state, Number.POSITIVE_INFINITY, ENDED_BYTES)
-  const live = liveOf(state, 0, VIEW_BYTES - ENDED_BYTES + ended.bytesLeft)
+  const bytes = VIEW_BYTES - ENDED_BYTES + ended.bytesLeft
+  const live = liveOf(state, { afterOrdinal: 0, bytes, standing })
   return viewWith(state, {
     live: live.views,
     ended: ended.views,
@@ -135,8 +137,8 @@ function firstPage(state: GraphState): GraphView {
   })
 }
 
-function livePage(state: GraphState, afterOrdinal: number): GraphView {
-  const { views, next } = liveOf(state, afterOrdinal, VIEW_BYTES)
+function livePage(state: GraphState, afterOrdinal: number, standing?: Standing): GraphView {
+  const { views, next } = liveOf(state, { afterOrdinal, bytes: VIEW_BYTES, standing })
   return viewWith(state, { live: views, ended: [], nextCursor: next })
 }
 
@@ -145,9 +147,15 @@ function endedPage(state: GraphState, beforeChangeSeq: number): GraphView {
   return viewWith(state, { live: [], ended: views, endedCursor: next })
 }
 
-function liveOf(state: GraphState, afterOrdinal: number, bytes: number) {
+interface LivePage {
+  readonly afterOrdinal: number
+  readonly bytes: number
+  readonly standing: Standing | undefined
+}
+
+function liveOf(state: GraphState, { afterOrdinal, bytes, standing }: LivePage) {
   const works = pendingWorks(state, { afterOrdinal, limit: VIEW_PAGE + 1 })
-  const { views, bytesLeft } = fit(state, works.slice(0, VIEW_PAGE), bytes)
+  const { views, bytesLeft } = fit(state, works.slice(0, VIEW_PAGE), bytes, standing)
   const last = works[views.length - 1]
   const hasMore = works.length > views.length && last !== undefined
   return { views, bytesLeft, next: hasMore ? cursorFor(state.graphId, 'work', last.ordinal) : undefined }
@@ -162,25 +170,25 @@ function endedOf(state: GraphState, beforeChangeSeq: number, bytes: number) {
 }
 
 /** Counts, what runs and what is next: nothing of what ended. */
-export function summaryOf(state: GraphState): GraphView {
+export function summaryOf(state: GraphState, standing?: Standing): GraphView {
   const works = pendingWorks(state, { limit: VIEW_PAGE })
   const frontier = works.filter((work) => work.status !== 'waiting').slice(0, 16)
-  const { views } = fit(state, frontier, VIEW_BYTES / 2)
+  const { views } = fit(state, frontier, VIEW_BYTES / 2, standing)
   return viewWith(state, { live: views, ended: [] })
 }
 
 /** What changed since an earlier view; the whole first page where that is not known any more. */
-export function changesSince(state: GraphState, since: number): GraphView | undefined {
+export function changesSince(state: GraphState, since: number, standing?: Standing): GraphView | undefined {
   const changed = changedWorks(state, since)
-  if (changed === undefined) return viewOf(state)
-  const view = selectionOf(state, changed)
+  if (changed === undefined) return viewOf(state, undefined, standing)
+  const view = selectionOf(state, changed, standing)
   const shown = view.live.length + view.ended.length
   return { ...view, since, ...(changed.length > shown ? { moreChanged: changed.length - shown } : {}) }
 }
 
 /** A view of some works only, with the counts of all; `omitted` counts the rest of the graph. */
-export function selectionOf(state: GraphState, works: readonly Work[]): GraphView {
-  const { views } = fit(state, works.slice(0, VIEW_PAGE), VIEW_BYTES)
+export function selectionOf(state: GraphState, works: readonly Work[], standing?: Standing): GraphView {
+  const { views } = fit(state, works.slice(0, VIEW_PAGE), VIEW_BYTES, standing)
   const isOver = (at: number): boolean => works[at]?.endedAt !== undefined
   return viewWith(state, {
     live: views.filter((_, at) => !isOver(at)),

@@ -7,7 +7,7 @@ import { AgentGraphError } from './errors.ts'
 import type { RootGraphs } from './root-graphs.ts'
 import type { GraphCall, YieldAnswer, YieldInput } from './types.ts'
 import { selectionOf, VIEW_PAGE, type GraphView } from './view.ts'
-import { waitsForOf } from './work-view.ts'
+import { waitsForOf, type Standing } from './work-view.ts'
 
 const TOLD_WAITS = 16
 
@@ -15,6 +15,7 @@ export async function yieldGraph(
   graphs: RootGraphs,
   call: GraphCall,
   input: YieldInput,
+  standingOf: (state: GraphState) => Standing = () => ({}),
 ): Promise<{ readonly answer: YieldAnswer; readonly changed?: GraphView }> {
   const before = await graphs.own(input.graphId)
   if (before === undefined) throw graphs.unknown(input.graphId)
@@ -32,7 +33,7 @@ export async function yieldGraph(
     wakeId: wait.waitId,
     pendingWorkCount: now.counts.pending,
     until,
-    waitingFor: waitsOf(now),
+    waitingFor: waitsOf(now, standingOf(now)),
   }
   if (!isAnsweredAtOnce(now, until)) return { answer: { ...answer, deliveredOnIdle: true } }
   await graphs.store.acknowledgeChanges(now.graphId, now.changeSeq)
@@ -85,9 +86,9 @@ function unseenOf(state: GraphState): GraphView {
   )
 }
 
-function waitsOf(state: GraphState): readonly string[] {
+function waitsOf(state: GraphState, standing: Standing): readonly string[] {
   return pendingWorks(state, { limit: TOLD_WAITS }).map((work) => {
-    const waits = waitsForOf(state, work)
+    const waits = waitsForOf(state, work, standing)
     return waits.length === 0 ? `${work.workId} (${work.status})` : `${work.workId}: ${waits.join(', ')}`
   })
 }
