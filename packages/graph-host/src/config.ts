@@ -15,6 +15,8 @@ export interface OperatorKind {
   readonly preset?: string
   /** Replaces the deployment's persona in the operator's prompt. */
   readonly persona?: string
+  /** `isolated`: a git worktree of its own; default: what the configuration says for all. */
+  readonly workspace?: 'shared' | 'isolated'
   /** The only tools of the root's that it keeps; default: all but the graph tools, which are the root's alone. */
   readonly tools?: readonly string[]
 }
@@ -30,6 +32,10 @@ export interface ModelChoice {
 
 export interface Config {
   readonly operators: Readonly<Record<string, OperatorKind>>
+  /** Where operators work whose kind says nothing: in the root's directory, or in a git worktree each. */
+  readonly workspace: 'shared' | 'isolated'
+  /** Where worktrees are; default: `graph/worktrees` in the DSH home. */
+  readonly worktreeFolder?: string
   /** Models by the name that a work gives; without any, works have the models of their kinds. */
   readonly models: Readonly<Record<string, ModelChoice>>
   /** The presets that a work may ask for; default: all that DSH lists. */
@@ -64,6 +70,8 @@ export interface Config {
   readonly maxAdoptedRoots: number
 }
 
+const Workspace = z.union([z.const('shared' as const), z.const('isolated' as const)])
+
 const OperatorKindSchema: z<OperatorKind> = z.object({
   description: z.string().default(''),
   provider: z.string(),
@@ -71,6 +79,7 @@ const OperatorKindSchema: z<OperatorKind> = z.object({
   effort: z.string(),
   preset: z.string(),
   persona: z.string(),
+  workspace: Workspace,
   // A list is empty by default, and an empty list keeps no tool at all.
   tools: z.array(z.string()).default(undefined as never),
 }) as z<OperatorKind>
@@ -84,6 +93,11 @@ const ModelChoiceSchema: z<ModelChoice> = z.object({
 
 export const Config: z<Config> = z.object({
   operators: z.dict(OperatorKindSchema).default({}).description('Kinds of operators by agentId.'),
+  workspace: z
+    .union([z.const('shared' as const), z.const('isolated' as const)])
+    .default('shared')
+    .description('Whether an operator has a git worktree of its own, unless its kind says.'),
+  worktreeFolder: z.string().description('Where worktrees are. Default: graph/worktrees in the DSH home.'),
   models: z.dict(ModelChoiceSchema).default({}).description('Models that a work may name.'),
   presets: z
     .array(z.string())

@@ -6,6 +6,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `unknown-operator`: a work names a kind or an operator that is not there.
  * - `unknown-model`: a work names a model that the configuration does not have any more.
  * - `depth-limit`: a session would be delegated deeper than the configuration allows.
+ * - `no-repository`: a worktree is wanted where there is no git repository with a commit.
+ * - `git-failed`: git refused; the text is its own.
  * - `root-not-live`: an operator can only be opened while its root session is live.
  * - `run-refused`: the agent-loop host refused the run for what it asks; asking again changes nothing.
  * - `nothing-to-confirm`: the work does not wait for a person.
@@ -17,6 +19,8 @@ export type GraphHostErrorCode =
   | 'unknown-operator'
   | 'unknown-model'
   | 'depth-limit'
+  | 'no-repository'
+  | 'git-failed'
   | 'root-not-live'
   | 'run-refused'
   | 'nothing-to-confirm'
@@ -29,6 +33,7 @@ const PERMANENT: ReadonlySet<GraphHostErrorCode> = new Set<GraphHostErrorCode>([
   'unknown-operator',
   'unknown-model',
   'depth-limit',
+  'no-repository',
   'run-refused',
 ])
 

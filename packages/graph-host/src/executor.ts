@@ -73,7 +73,10 @@ class Executor implements GraphExecutor {
       const outcome = await runEnd(loop, runId, signal)
       const ended = endOf(outcome)
       // What a stop ended is not judged by how far it came.
-      return this.stops.has(runId) ? ended : guard.endOf(runId, outcome, ended)
+      return await this.withWorkspace(
+        activation,
+        this.stops.has(runId) ? ended : guard.endOf(runId, outcome, ended),
+      )
     } catch (error) {
       if (isLoopClosing(error)) await untilAborted(signal)
       throw error
@@ -88,6 +91,13 @@ class Executor implements GraphExecutor {
     // Remembered first: the run may be about to be accepted.
     this.stops.set(runId, cause)
     await this.deps.loop.abort({ runId, cause })
+  }
+
+  /** What goes on in another attempt goes on in the same workspace. */
+  private async withWorkspace(activation: Activation, end: ActivationEnd): Promise<ActivationEnd> {
+    if (end.outcome === 'interrupted' || end.outcome === 'needs-person') return end
+    const artifacts = await this.deps.operators.releaseWorktree(activation)
+    return artifacts.length === 0 ? end : { ...end, artifacts: [...(end.artifacts ?? []), ...artifacts] }
   }
 
   /** Makes the run durable, unless it is already or a stop came first. */

@@ -19,6 +19,7 @@ import {
 import type { OperatorKind } from './config.ts'
 import { mountPreset } from './presets.ts'
 import type { Route } from './routes.ts'
+import type { Worktree } from './worktrees.ts'
 
 const PROVIDER = 'dsh-graph'
 /** Not a tool of its own, but the way to the others. */
@@ -36,6 +37,8 @@ export interface Seat {
   /** The model of the run for which it is opened. */
   readonly route: Route
   readonly label: string
+  /** Where it works; default: in the root's directory. */
+  readonly worktree?: Worktree | undefined
   /** Whether it has tools of its preset that the root lacks. */
   readonly ownTools: boolean
 }
@@ -50,7 +53,21 @@ async function compose(seat: Seat, root: Agent, childCtx: Context): Promise<void
     if (persona !== undefined)
       childCtx.systemPrompt.section({ name: 'deployment:persona', order: 0, text: persona })
   }
+  if (seat.worktree !== undefined)
+    childCtx.systemPrompt.context({ name: 'graph:worktree', order: 121, text: worktreeText(seat.worktree) })
   restrictTools(seat, root, childCtx)
+}
+
+function worktreeText({ baseCommit, branch, dirtyFiles, path }: Worktree): string {
+  const dirty =
+    dirtyFiles === 0
+      ? ''
+      : ` The main working copy has ${dirtyFiles} changed files that are not committed; they are not here.`
+  const text =
+    `You work in a git worktree of your own, ${path}, on branch ${branch} from commit ${baseCommit.slice(0, 12)}.${dirty} ` +
+    'What you change is committed to that branch when you end; do not push, and do not change other worktrees.'
+  // DSH replaces what stands in double braces.
+  return text.replaceAll('{{', '{ {')
 }
 
 /** By the live registry. @throws what DSH refuses a tool with that is not there. */
@@ -80,7 +97,11 @@ export function createOperator(seat: Seat, root: Agent): Promise<AgentHandle> {
   const { preset } = seat.kind
   return root.ctx.agents.create({
     sessionId,
-    meta: { ...childSessionMeta(root, depth, 0), ...(preset === undefined ? {} : { agentPreset: preset }) },
+    meta: {
+      ...childSessionMeta(root, depth, 0),
+      ...(preset === undefined ? {} : { agentPreset: preset }),
+      ...(seat.worktree === undefined ? {} : { cwd: seat.worktree.path }),
+    },
     seed: seedDescriptorTurn(sessionId, undefined, descriptor),
     agentOptions: optionsOf(seat, root, depth),
     setup: async (childCtx) => {

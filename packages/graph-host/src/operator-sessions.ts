@@ -8,7 +8,7 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, AgentHandle } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
-import type { GraphControl, Work } from 'dsh-graph-control'
+import type { ArtifactText, GraphControl, Work } from 'dsh-graph-control'
 import type { Activation } from 'dsh-tool-graph'
 import { kindOf, presetKind, type Config, type OperatorKind } from './config.ts'
 import { GraphHostError, textOfError } from './errors.ts'
@@ -17,17 +17,19 @@ import { alignApproval, createOperator, resumeOperator, type Seat } from './oper
 import { rootRoute, routeOf, type Route } from './routes.ts'
 import type { RunningOperator } from './running-operator.ts'
 import { isSessionStored } from './stored-sessions.ts'
+import type { Worktree, Worktrees } from './worktrees.ts'
 
 const LABEL_CHARS = 80
 
 /** Handles by root agent and session: whoever loads next lets go of what was opened before it. */
 const HANDLES = new WeakMap<Agent, Map<string, Promise<AgentHandle>>>()
 
-interface TakenSeat extends Omit<Seat, 'route'> {
+interface TakenSeat extends Omit<Seat, 'route' | 'worktree'> {
   /** The runs for which the session is kept live. */
   readonly runIds: Set<string>
   /** The newest of them. */
   current: RunningOperator
+  worktree: Worktree | undefined
 }
 
 export interface OperatorSessionsDeps {
@@ -35,6 +37,7 @@ export interface OperatorSessionsDeps {
   readonly config: Config
   readonly store: GraphControl
   readonly grants: Grants
+  readonly worktrees: Worktrees
 }
 
 export class OperatorSessions {
@@ -42,12 +45,14 @@ export class OperatorSessions {
   private readonly config: Config
   private readonly store: GraphControl
   private readonly grants: Grants
+  private readonly worktrees: Worktrees
   private readonly seats = new Map<string, TakenSeat>()
   private readonly leaving = new Map<string, Promise<void>>()
 
-  constructor({ ctx, config, store, grants }: OperatorSessionsDeps) {
+  constructor({ ctx, config, store, grants, worktrees }: OperatorSessionsDeps) {
     this.ctx = ctx
     this.grants = grants
+    this.worktrees = worktrees
     this.config = config
     this.store = store
   }
@@ -76,12 +81,15 @@ export class OperatorSessions {
         ownTools: kind.preset !== undefined && this.config.presetTools === 'own',
         runIds: new Set(),
         current,
+        worktree: undefined,
       }
       this.seats.set(sessionId, seat)
     }
     seat.runIds.add(runId)
     seat.current = current
     await this.leaving.get(sessionId)
+    if ((kind.workspace ?? this.config.workspace) === 'isolated')
+      seat.worktree = await this.allocate(activation)
     const live = this.ctx.agents.get(SessionId(sessionId))
     if (live !== undefined) alignApproval(live, approvalOf(seat))
   }
@@ -89,6 +97,24 @@ export class OperatorSessions {
   /** The root of a session that does a work here now. */
   rootIdOf(sessionId: string): string | undefined {
     return this.seats.get(sessionId)?.rootSessionId
+  }
+
+  /**
+   * An operator's run is over for good: what it did in a worktree of its own is put onto the branch, and
+   * the worktree goes. @returns what to keep of it with the results of the work.
+   */
+  async releaseWorktree({ operator, work }: Activation): Promise<readonly ArtifactText[]> {
+    const worktree = this.seats.get(operator.targetSessionId)?.worktree
+    if (worktree === undefined) return []
+    try {
+      const { branch, patch } = await this.worktrees.release(worktree, `Work ${work.workId}`)
+      const { baseCommit, dirtyFiles } = worktree
+      const dirty = dirtyFiles === 0 ? '' : `; ${dirtyFiles} uncommitted files of the root were not in it`
+      const text = `${branch}, from commit ${baseCommit}${dirty}`
+      return [{ name: 'branch', text }, ...(patch === '' ? [] : [{ name: 'patch', text: patch }])]
+    } catch (error) {
+      return [{ name: 'worktree', text: `${worktree.path} was not released: ${textOfError(error)}` }]
+    }
   }
 
   /** What a session does here now, if it is an operator's. */
@@ -161,6 +187,12 @@ export class OperatorSessions {
       'unknown-operator',
       `work "${workId}" asks for ${target.kind} "${id}", which this host does not have`,
     )
+  }
+
+  private allocate({ graphId, operator, rootSessionId }: Activation): Promise<Worktree> {
+    const { operatorId, provisionId } = operator
+    const cwd = this.ctx.agents.get(SessionId(rootSessionId))?.session.header.cwd
+    return this.worktrees.allocate({ graphId, operatorId, provisionId }, cwd)
   }
 
   private routeOf(kind: OperatorKind, { rootSessionId, work }: Activation): Route {

@@ -5,8 +5,10 @@
  * A controller ends before the operators of its root do: what their end looks like while a root is
  * taken down is not an end of their works.
  */
+import { resolve } from 'node:path'
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import { dshHomePath, expandHomePath } from '@deepseek-ai/dsh-home-paths'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { AgentLoopHost } from 'dsh-agent-loop-host'
 import type { DurableLog } from 'dsh-durable-log'
@@ -34,6 +36,7 @@ import { RootAdoption } from './root-adoption.ts'
 import { RootLeases } from './root-leases.ts'
 import { effortProblems, followRoutes, rootRoute, type Route } from './routes.ts'
 import { createWakeSender } from './root-wakes.ts'
+import { Worktrees } from './worktrees.ts'
 
 interface ServedRoot {
   readonly controller: DrivingAgentGraphController
@@ -49,6 +52,7 @@ export class Roots implements AgentGraphControllers {
   private readonly log: ReturnType<Context['logger']>
   private readonly operators: OperatorSessions
   private readonly grants: Grants
+  private readonly worktrees: Worktrees
   private readonly guard: AttemptGuard
   private readonly graphs: CodeGraphs
   /** Without a durable log of several processes there is nobody to share a root with. */
@@ -65,7 +69,15 @@ export class Roots implements AgentGraphControllers {
     const log = ctx.get('durableLog') as DurableLog | undefined
     const warn = (text: string): void => void this.log.warn('%s', text)
     this.grants = new Grants(log)
-    this.operators = new OperatorSessions({ ctx, config, store, grants: this.grants })
+    const { worktreeFolder } = config
+    this.worktrees = new Worktrees(
+      store,
+      worktreeFolder === undefined
+        ? dshHomePath('graph', 'worktrees')
+        : resolve(expandHomePath(worktreeFolder)),
+    )
+    const { grants, worktrees } = this
+    this.operators = new OperatorSessions({ ctx, config, store, grants, worktrees })
     this.guard = new AttemptGuard({
       ctx,
       operatorOf: (sessionId) => this.operators.operatorOf(sessionId),
@@ -109,6 +121,7 @@ export class Roots implements AgentGraphControllers {
   private async adoptLater(): Promise<void> {
     const { config, ctx, leases, loop, store } = this
     await whenBooted(ctx)
+    if (!this.closed) await this.worktrees.reclaim((text) => void this.log.warn('%s', text))
     const log = ctx.get('durableLog') as DurableLog | undefined
     if (this.closed || log === undefined || leases === undefined || !livesOn(ctx, config)) return
     // Nothing can be resumed without it, and nothing is known to be deleted.

@@ -19,6 +19,8 @@ const COMMON: readonly StepSource[] = [
     toolCalls: [{ name: 'gate', arguments: { name: '${gate}' } }],
   },
   { when: { lastToolResult: { name: 'risky', text: '^done' } }, text: 'did the risky thing' },
+  { when: { lastToolResult: { name: 'scribble', text: '^wrote' } }, text: 'wrote it down' },
+  { when: { lastUser: 'scribble' }, toolCalls: [{ name: 'scribble', arguments: {} }] },
   { when: { lastUser: 'use risky' }, toolCalls: [{ name: 'risky', arguments: {} }] },
   { when: { lastToolResult: { name: 'nosuch' } }, toolCalls: [{ name: 'nosuch', arguments: {} }] },
   { when: { lastUser: 'use nosuch' }, toolCalls: [{ name: 'nosuch', arguments: {} }] },
