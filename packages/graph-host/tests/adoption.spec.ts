@@ -14,6 +14,7 @@ const ALWAYS: Partial<Config> = { adoptRoots: 'always' }
 /** A root whose work stands at a gate of the same name, as a kill finds it. */
 async function killedAtGate(...gates: string[]): Promise<{ folder: string; session: string }> {
   const host = await Host.boot({ folder: await temporaryFolder() })
+  await withBusyRoot(host)
   const root = await host.keptRoot()
   await host.add(root, ...gates.map((gate) => ({ workId: gate, instruction: `stand at gate ${gate}` })))
   for (const gate of gates) await host.gates.reached(gate)
@@ -22,6 +23,18 @@ async function killedAtGate(...gates: string[]): Promise<{ folder: string; sessi
   const folder = await host.remains()
   await host.dispose()
   return { folder, session }
+}
+
+/** A second root that is always taken up: when it is there, what does not come has been decided on. */
+async function withBusyRoot(host: Host): Promise<void> {
+  await host.add(await host.keptRoot('busy'), { workId: 'busy', instruction: 'stand at gate busy' })
+  await host.gates.reached('busy')
+}
+
+async function whenBusyIsTakenUp(host: Host): Promise<void> {
+  await whenLive(host, 'busy')
+  await host.gates.reached('busy')
+  await settleDown()
 }
 
 function rootOf(host: Host, id = 'root'): Agent | undefined {
@@ -66,13 +79,14 @@ describe('a process that lives on', () => {
 
   it('opens no root that has nothing to do', async () => {
     const before = await Host.boot({ folder: await temporaryFolder() })
+    await withBusyRoot(before)
     const root = await before.keptRoot()
     await before.add(root, { workId: 'a', instruction: 'do it' })
     await until(() => wakesOf(root).length === 1 && root.status === 'idle')
     await until(async () => [...(await before.graph()).wakes.values()].at(-1)?.status === 'delivered')
     const host = await Host.boot({ folder: await before.remains(), config: ALWAYS })
-    await settleDown()
-    expect(host.ctx.agents.list()).toEqual([])
+    await whenBusyIsTakenUp(host)
+    expect(rootOf(host)).toBeUndefined()
   })
 
   it('leaves what a person archived where it is', async () => {
@@ -82,7 +96,7 @@ describe('a process that lives on', () => {
       config: ALWAYS,
       prepare: (ctx) => void ctx.provide('workspaceRegistry', { archivedSessionIds: ['root'] }),
     })
-    await settleDown()
+    await whenBusyIsTakenUp(host)
     expect(rootOf(host)).toBeUndefined()
     expect((await host.graph()).counts.pending).toBe(1)
   })
@@ -110,8 +124,9 @@ describe('a process that lives on', () => {
     expect(graph).toMatchObject({ closed: true, finish: { resultIds: [] } })
     expect((await host.entries(`run/${session}`)).at(-1)?.data).toMatchObject({ state: 'aborted' })
     await until(() => host.warnings().some((text) => text.includes('root root was deleted')))
-    expect(host.ctx.agents.list()).toEqual([])
-    expect(host.gates.arrivals).toEqual([])
+    await whenBusyIsTakenUp(host)
+    expect(rootOf(host)).toBeUndefined()
+    expect(host.gates.arrivals).toEqual(['busy'])
   })
 
   it('stops the graph of a deleted root that was in the turn of a wake', async () => {
@@ -153,7 +168,7 @@ describe('a process that lives on', () => {
     onTestFinished(() => log.close())
     const lease = await leaseStore({ log }).acquire('root')
     const host = await Host.boot({ folder, config: ALWAYS })
-    await settleDown()
+    await whenBusyIsTakenUp(host)
     expect(rootOf(host)).toBeUndefined()
     await lease.release()
     await whenLive(host)
@@ -183,6 +198,7 @@ describe('a process that lives on', () => {
     const host = await Host.boot({ folder, config: ALWAYS })
     await whenLive(host)
     await host.gates.reached('a')
+    await whenBusyIsTakenUp(host)
     await host.unmount('graph-host')
     expect(host.ctx.agents.list()).toEqual([])
     await host.mount('graph-host')
@@ -199,7 +215,8 @@ describe('a process that does not live on', () => {
   ] as const)('takes nothing up with the setting %s', async (adoptRoots, prepare) => {
     const { folder } = await killedAtGate('a')
     const host = await Host.boot({ folder, config: { adoptRoots }, ...(prepare && { prepare }) })
-    await settleDown()
+    // Another one that does shows that there was something to take up, and that nobody had it.
+    await whenLive(await Host.boot({ folder, config: ALWAYS }))
     expect(host.ctx.agents.list()).toEqual([])
   })
 
@@ -211,7 +228,7 @@ describe('a process that does not live on', () => {
       config: ALWAYS,
       prepare: (ctx) => void ctx.provide('loader', { await: async () => undefined, entries: () => rows }),
     })
-    await settleDown()
+    await whenLive(await Host.boot({ folder, config: ALWAYS }))
     expect(host.ctx.agents.list()).toEqual([])
   })
 })

@@ -153,6 +153,20 @@ describe('the tokens of a graph', () => {
   })
 })
 
+describe('a work that waits for a person', () => {
+  it('keeps no tokens from the others', async () => {
+    const host = await Host.boot(limited({ maxTokens: 100_000, tokensPerActivation: 60_000 }))
+    const root = await host.root()
+    await host.add(root, gate('a', { replay: 'confirm' }))
+    await host.gates.reached('a')
+    ;(await host.operatorOf('a')).cancel({ kind: 'disposed' })
+    await until(async () => [...(await host.graph()).claims.values()][0]?.hold !== undefined)
+    await host.add(root, gate('b'))
+    await host.gates.reached('b')
+    expect((await host.work('a')).status).toBe('running')
+  })
+})
+
 describe('the graph of another root', () => {
   it('is neither shown nor changed, nor are its operators used', async () => {
     const host = await Host.boot()

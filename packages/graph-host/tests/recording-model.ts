@@ -21,6 +21,7 @@ const COMMON: readonly StepSource[] = [
   { when: { lastToolResult: { name: 'risky', text: '^done' } }, text: 'did the risky thing' },
   { when: { lastToolResult: { name: 'scribble', text: '^wrote' } }, text: 'wrote it down' },
   { when: { lastUser: 'scribble' }, toolCalls: [{ name: 'scribble', arguments: {} }] },
+  { when: { lastUser: 'use riskier' }, toolCalls: [{ name: 'riskier', arguments: {} }] },
   { when: { lastUser: 'use risky' }, toolCalls: [{ name: 'risky', arguments: {} }] },
   { when: { lastToolResult: { name: 'nosuch' } }, toolCalls: [{ name: 'nosuch', arguments: {} }] },
   { when: { lastUser: 'use nosuch' }, toolCalls: [{ name: 'nosuch', arguments: {} }] },

@@ -15,28 +15,29 @@ function risky(where: 'policy' | 'body') {
       name: 'risky',
       inject: ['tools'],
       apply: (inner: Context) => {
-        inner.tools.register(
-          defineTool({
-            name: 'risky',
-            description: 'Leaves the workspace.',
-            parameters: {},
-            output: { schema: { type: 'string' }, render: (_args, text) => [{ type: 'text', text }] },
-            execute: async (_args, exec) => {
-              const approval = inner.get('approval')
-              if (where === 'policy' || approval === undefined || exec.agent === undefined) return 'done'
-              const outcome = await approval.request({
-                agent: exec.agent,
-                toolName: 'risky',
-                reason: 'it leaves the workspace',
-              })
-              if (outcome !== 'allowed-once') throw new Error(outcome)
-              return 'done'
-            },
-          }),
-        )
+        for (const name of ['risky', 'riskier'])
+          inner.tools.register(
+            defineTool({
+              name,
+              description: 'Leaves the workspace.',
+              parameters: {},
+              output: { schema: { type: 'string' }, render: (_args, text) => [{ type: 'text', text }] },
+              execute: async (_args, exec) => {
+                const approval = inner.get('approval')
+                if (where === 'policy' || approval === undefined || exec.agent === undefined) return 'done'
+                const outcome = await approval.request({
+                  agent: exec.agent,
+                  toolName: name,
+                  reason: 'it leaves the workspace',
+                })
+                if (outcome !== 'allowed-once') throw new Error(outcome)
+                return 'done'
+              },
+            }),
+          )
         if (where === 'policy')
           inner.on('tools/pre-execute', async ({ name }, next) =>
-            name === 'risky' ? { kind: 'ask', reason: 'it leaves the workspace' } : next(),
+            name.startsWith('risk') ? { kind: 'ask', reason: 'it leaves the workspace' } : next(),
           )
       },
     })
@@ -109,6 +110,17 @@ describe('an operator that is refused for lack of approval', () => {
     await until(() => wakesOf(root).length === 2, 'the second wake')
     const { claims, works } = await host.graph()
     expect(claims.get(works.get('a')?.claimId ?? '')).toMatchObject({ attempt: 2, hold: { kind: 'person' } })
+  })
+
+  it.each(WAYS)('is held again for what a person did not allow: %s', async (_way, prepare) => {
+    const host = await Host.boot({ prepare })
+    const root = await host.root()
+    await host.add(root, { workId: 'a', instruction: 'use riskier' })
+    await until(() => wakesOf(root).length === 1 && root.status === 'idle')
+    await rootsOf(host).confirm({ rootSessionId: 'root', workId: 'a', reason: 'x', allowTools: ['risky'] })
+    await until(() => wakesOf(root).length === 2, 'the second wake')
+    expect(wakesOf(root)[1]?.text).toContain('"riskier"')
+    expect((await host.work('a')).status).toBe('running')
   })
 
   it('is not granted what was granted to another work', async () => {
