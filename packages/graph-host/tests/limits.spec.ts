@@ -161,8 +161,11 @@ describe('a work that waits for a person', () => {
     await host.gates.reached('a')
     ;(await host.operatorOf('a')).cancel({ kind: 'disposed' })
     await until(async () => [...(await host.graph()).claims.values()][0]?.hold !== undefined)
-    await host.add(root, gate('b'))
+    await host.add(root, gate('b'), gate('c'))
     await host.gates.reached('b')
+    await settleDown()
+    // There is room for one of the two.
+    expect(host.gates.arrivals).toEqual(['a', 'b'])
     expect((await host.work('a')).status).toBe('running')
   })
 })

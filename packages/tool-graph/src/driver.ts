@@ -19,7 +19,7 @@ import {
 } from 'dsh-graph-control'
 import { activationOf, runActivation, type ActivationDeps } from './activation.ts'
 import { endForLimit, stopForLimit } from './limit-stops.ts'
-import { roomOf } from './limits.ts'
+import { roomOf, underWayOf } from './limits.ts'
 import { openWake, WakeDelivery } from './wake-delivery.ts'
 
 export const DEFAULT_MAX_ACTIVATIONS = 8
@@ -132,7 +132,7 @@ export class GraphDriver {
     const { endsAt, exhausted, left } = roomOf(state, limits, now)
     if (exhausted !== undefined) this.endFor(state, exhausted)
     else if (endsAt !== undefined && expectsMore(state)) this.lookAt(endsAt)
-    return Math.min(maxNewActivations, state.live.claims.size + left)
+    return Math.min(maxNewActivations, underWayOf(state) + left)
   }
 
   private endFor(state: GraphState, reason: string): void {

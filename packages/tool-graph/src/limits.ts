@@ -43,21 +43,27 @@ export function roomOf(state: GraphState, limits: GraphLimits, now: number): Roo
   return { left: 0, exhausted: `the graph spent ${spent} of its ${maxTokens} tokens`, ...time }
 }
 
+/** Activations that are under way: those that are held are not. */
+export function underWayOf(state: GraphState): number {
+  let underWay = 0
+  for (const claimId of state.live.claims.keys())
+    if (state.claims.get(claimId)?.hold === undefined) underWay += 1
+  return underWay
+}
+
 function tokensOf(state: GraphState, { tokensPerActivation }: GraphLimits, maxTokens: number) {
   const each = tokensPerActivation ?? DEFAULT_TOKENS_PER_ACTIVATION
   const { inputTokens, outputTokens } = state.usage
   const spent = inputTokens + outputTokens
   let attempts = 0
-  let underWay = 0
   for (const claimId of state.live.claims.keys()) {
     const claim = state.claims.get(claimId)
     if (claim?.hold !== undefined) continue
-    underWay += 1
     // A lost attempt told nobody what it used; its reservation stays until the activation ends.
     attempts += Math.max(1, claim?.attempt ?? 1)
   }
   const left = Math.floor((maxTokens - spent - attempts * each) / each)
-  return { spent, left: Math.max(0, left), isIdle: underWay === 0 }
+  return { spent, left: Math.max(0, left), isIdle: attempts === 0 }
 }
 
 /** How many operators the graph has or will need for the works that it has. */

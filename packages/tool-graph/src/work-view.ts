@@ -1,6 +1,7 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
 import type { GraphRecord, GraphState, Work } from 'dsh-graph-control'
 import { oneLine } from './data-text.ts'
+import { underWayOf } from './limits.ts'
 
 const INSTRUCTION_CHARS = 120
 const SUMMARY_CHARS = 160
@@ -113,9 +114,7 @@ export function waitsForOf(state: GraphState, work: Work, standing: Standing = {
 /** Its place among those that could begin, and how many may be under way. */
 function slotOf(state: GraphState, { workId }: Work, { ceiling, slots }: Standing): string {
   if (ceiling !== undefined) return ceiling
-  let taken = 0
-  for (const claimId of state.live.claims.keys())
-    if (state.claims.get(claimId)?.hold === undefined) taken += 1
+  const taken = underWayOf(state)
   if (slots === undefined) return 'a free slot'
   if (taken < slots) return `its turn: ${taken} of ${slots} slots are taken`
   let place = 1
