@@ -4,20 +4,9 @@
  *
  * Owns: what is under way in this process. Does not own: any state of the graph; that is the store's.
  */
-import {
-  graphClaimId,
-  graphIntentId,
-  graphOperatorId,
-  graphOperatorSessionId,
-  graphProvisionId,
-  GraphControlError,
-  reconcile,
-  stableHash,
-  type GraphAction,
-  type GraphState,
-  type Work,
-} from 'dsh-graph-control'
+import { GraphControlError, reconcile, type GraphAction, type GraphState } from 'dsh-graph-control'
 import { activationOf, runActivation, type ActivationDeps } from './activation.ts'
+import { claimFor, provisionOf } from './driver-requests.ts'
 import { endForLimit, stopForLimit } from './limit-stops.ts'
 import { roomOf, underWayOf } from './limits.ts'
 import { openWake, WakeDelivery } from './wake-delivery.ts'
@@ -209,43 +198,14 @@ export class GraphDriver {
     // The items of a `forEach` are not known before they are there.
     if (maxOperators !== undefined && this.operatorsOf(state) >= maxOperators)
       return stopForLimit(this.deps, state, workId, `the graph has its ${maxOperators} operators`)
-    const operatorId = graphOperatorId(this.graphId, workId)
-    const provisionId = graphProvisionId(this.graphId, workId)
-    await this.deps.store.provisionOperator({
-      provisionId,
-      provisionFingerprint: stableHash({ graphId: this.graphId, workId, target: targetJson(state, workId) }),
-      graphId: this.graphId,
-      workId,
-      operatorId,
-      targetSessionId: graphOperatorSessionId(this.graphId, operatorId),
-      initialTurnId: `${provisionId}_turn`,
-      initialRunId: `${provisionId}_run`,
-      expectedScheduleRevision: state.revision,
-    })
+    await this.deps.store.provisionOperator(provisionOf(state, workId))
   }
 
   private async claim(state: GraphState, workId: string, operatorId: string): Promise<void> {
     const work = state.works.get(workId)
     const operator = state.operators.get(operatorId)
     if (work === undefined || operator === undefined) return
-    const intentId = graphIntentId(this.graphId, workId, work.retries)
-    const claimId = graphClaimId(this.graphId, intentId)
-    const own = operator.workId === workId && work.retries === 0
-    await this.deps.store.claimIntentAtScheduleRevision(
-      {
-        schemaVersion: 1,
-        claimId,
-        graphId: this.graphId,
-        intentId,
-        workId,
-        intentFingerprint: stableHash({ graphId: this.graphId, workId, target: targetJson(state, workId) }),
-        targetOperatorId: operatorId,
-        targetSessionId: operator.targetSessionId,
-        targetTurnId: own ? operator.initialTurnId : `${claimId}_turn`,
-        targetRunId: own ? operator.initialRunId : `${claimId}_run`,
-      },
-      state.revision,
-    )
+    await this.deps.store.claimIntentAtScheduleRevision(claimFor(state, work, operator), state.revision)
   }
 
   private async cancel(state: GraphState, claimId: string, reason: string): Promise<void> {
@@ -285,10 +245,6 @@ function hasUndelivered(state: GraphState): boolean {
   for (const wake of state.wakes.values())
     if (wake.status === 'exhausted' && wake.snapshotVersion >= state.changeSeq) return false
   return true
-}
-
-function targetJson(state: GraphState, workId: string): Work['target'] | null {
-  return state.works.get(workId)?.target ?? null
 }
 
 /** Start and observe of one attempt are the same doing. */
