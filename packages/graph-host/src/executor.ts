@@ -107,6 +107,8 @@ class Executor implements GraphExecutor {
     const known = await loop.read(runId)
     if (this.stops.has(runId)) return
     if (known === undefined) {
+      const isFirst = operator.workId === work.workId && work.retries === 0 && attempt === 1
+      if (isFirst) operators.expectNew(operator.targetSessionId)
       await loop.accept({
         sessionId: operator.targetSessionId,
         message: prompt,

@@ -30,6 +30,8 @@ interface TakenSeat extends Omit<Seat, 'route' | 'worktree'> {
   /** The newest of them. */
   current: RunningOperator
   worktree: Worktree | undefined
+  /** Nothing was ever sent to it, so it need not be looked for. */
+  isNew: boolean
 }
 
 export interface OperatorSessionsDeps {
@@ -82,6 +84,7 @@ export class OperatorSessions {
         runIds: new Set(),
         current,
         worktree: undefined,
+        isNew: false,
       }
       this.seats.set(sessionId, seat)
     }
@@ -97,6 +100,12 @@ export class OperatorSessions {
   /** The root of a session that does a work here now. */
   rootIdOf(sessionId: string): string | undefined {
     return this.seats.get(sessionId)?.rootSessionId
+  }
+
+  /** Nothing was ever sent to the session of an operator; called before the first run is accepted. */
+  expectNew(sessionId: string): void {
+    const seat = this.seats.get(sessionId)
+    if (seat !== undefined) seat.isNew = true
   }
 
   /**
@@ -218,6 +227,10 @@ export class OperatorSessions {
   /** Resumes the session, or makes it under the same id when a crash came before it was written. */
   private async make(taken: TakenSeat, root: Agent): Promise<AgentHandle> {
     const seat = { ...taken, route: taken.current.route }
+    const { isNew } = taken
+    taken.isNew = false
+    // Looking costs a walk over all sessions that are stored.
+    if (isNew) return createOperator(seat, root)
     return (await isSessionStored(this.ctx, seat.sessionId))
       ? resumeOperator(seat, root)
       : createOperator(seat, root)
