@@ -80,10 +80,11 @@ export class GraphDriver {
   async whenQuiet(): Promise<void> {
     for (;;) {
       const pending = [this.pass, ...this.underWay.values()].filter((promise) => promise !== undefined)
-      if (pending.length === 0) break
-      await Promise.all(pending)
+      if (pending.length > 0) await Promise.all(pending)
+      // A wake that is over makes the driver look again, and there may be more to tell.
+      else if (this.wakes?.busy === true) await this.wakes.whenQuiet()
+      else return
     }
-    await this.wakes?.whenQuiet()
   }
 
   async dispose(): Promise<void> {
