@@ -73,6 +73,11 @@ export class DshWeb {
     }
   }
 
+  /** As a machine that loses its power: nothing is written down any more. */
+  kill(): Promise<void> {
+    return this.process.kill()
+  }
+
   /** As a service manager stops it. */
   stop(): Promise<Finished> {
     return this.process.stop('SIGTERM')
