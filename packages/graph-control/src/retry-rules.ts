@@ -17,6 +17,11 @@ export function requireRetries(state: FoldedGraph, request: ScheduleUpdateReques
     if (heir !== undefined)
       throw conflict(`cannot retry ${workId}, which ${heir} of the same update replaces`)
   }
+  // What a stop of the same update ends may still run, and is no more to be begun anew than before.
+  if (rest.stop.length > 0) {
+    const stopped = fold(state, graphEntry('update', { at, update: rest }))
+    for (const { workId } of retry) requireNoLiveClaims(stopped, workId)
+  }
   const after = fold(state, graphEntry('update', { at, update: { ...rest, retry } }))
   for (const { workId } of retry) {
     const work = after.works.get(workId)
@@ -48,6 +53,13 @@ function requireRetryableItems(state: FoldedGraph, work: Work, itemIds: readonly
   const lost = itemIds.flatMap((id) => state.works.get(id) ?? []).filter(isRetryable)
   if (lost.length === 0) throw conflict(`cannot retry ${work.workId}: none of its items failed`)
   for (const item of lost) requireNoLiveClaim(state, item)
+}
+
+function requireNoLiveClaims(state: FoldedGraph, workId: string): void {
+  const ids = state.works.get(workId)?.itemWorkIds ?? [workId]
+  for (const own of ids.flatMap((id) => state.works.get(id) ?? []).filter(isRetryable)) {
+    requireNoLiveClaim(state, own)
+  }
 }
 
 function requireNoLiveClaim(state: FoldedGraph, { workId, claimId }: Work): void {

@@ -49,6 +49,9 @@ export function update(graph: RefGraph, request: ScheduleUpdateRequest, at: numb
 /** Rules on what the update would lead to. */
 function ruleOutcome(rules: Rules, graph: RefGraph, request: ScheduleUpdateRequest, at: number): void {
   const { addWork, retry: retries = [], finish } = request
+  const stopped = structuredClone(graph)
+  move(stopped, { ...request, addWork: [], retry: [] }, at)
+  rules.keep(!retries.some(({ workId }) => whyNoRetry(stopped, workId) === 'still running'), 'work-conflict')
   const after = structuredClone(graph)
   move(after, request, at)
   const isOfUpdate = (work: RefWork) => addWork.some((asked) => asked.workId === work.id)
