@@ -30,18 +30,12 @@ export function lastEnded(state: FoldedGraph, limit: number): readonly Work[] {
 
 /** A page of the works that are not over, by their place in the graph; `afterOrdinal` 0 begins. */
 export function pendingAfter(state: FoldedGraph, afterOrdinal: number, limit: number): readonly Work[] {
-  if (state.index.isReordered) {
-    const pending = [...state.live.pending.keys()].flatMap((id) => state.works.get(id) ?? [])
-    return pending
-      .filter((work) => work.ordinal > afterOrdinal)
-      .sort((a, b) => a.ordinal - b.ordinal)
-      .slice(0, limit)
-  }
   const page: Work[] = []
-  for (const id of state.live.pending.keys()) {
+  const precedes = (id: string): boolean => (state.works.get(id)?.ordinal ?? 0) <= afterOrdinal
+  for (const id of state.live.pending.keysFrom(precedes)) {
     if (page.length === limit) break
     const work = state.works.get(id)
-    if (work !== undefined && work.ordinal > afterOrdinal) page.push(work)
+    if (work !== undefined) page.push(work)
   }
   return page
 }

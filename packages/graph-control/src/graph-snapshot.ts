@@ -14,6 +14,7 @@ import {
   idsOf,
   sourceKey,
 } from './graph-state.ts'
+import { pendingInOrder } from './fold-retries.ts'
 import type {
   Claim,
   GraphRecord,
@@ -72,7 +73,6 @@ interface Stored {
   readonly changes: readonly (readonly [string, number])[]
   readonly changesFrom: number
   readonly ended: readonly (readonly [string, number])[]
-  readonly isReordered: boolean
 }
 
 export function snapshotOf(state: FoldedGraph): JsonValue {
@@ -121,7 +121,6 @@ export function snapshotOf(state: FoldedGraph): JsonValue {
     changes: changes.links,
     changesFrom: changes.isCut ? (changes.links[0]?.[1] ?? seq) : index.changesFrom,
     ended: linksOf(index.ended, (link) => [link.workId, link.changeSeq] as const).links,
-    isReordered: index.isReordered,
   }
   return stored as unknown as JsonValue
 }
@@ -151,7 +150,8 @@ export function stateOfSnapshot(graphId: string, seq: number, snapshot: JsonValu
     records: mapOf(stored.records, (record) => record.recordId),
     wakes: mapOf(stored.wakes, (wake) => wake.wakeId),
     live: Object.freeze({
-      pending: marksOf(live.pending),
+      // An earlier form of the state kept them in order of arrival.
+      pending: pendingInOrder(works, live.pending),
       ready: marksOf(live.ready),
       claims: marksOf(live.claims),
       scheduledWakes: marksOf(live.scheduledWakes),
@@ -179,7 +179,6 @@ export function stateOfSnapshot(graphId: string, seq: number, snapshot: JsonValu
       changes: changesOf(stored.changes),
       changesFrom: stored.changesFrom,
       ended: endedOf(stored.ended),
-      isReordered: stored.isReordered,
     }),
   })
 }

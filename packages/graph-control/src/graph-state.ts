@@ -73,8 +73,6 @@ export interface GraphIndex {
   /** What changed up to this position is not in `changes`. */
   readonly changesFrom: number
   readonly ended: EndedChain | undefined
-  /** A work came back to life: what is live is no longer in order of addition. */
-  readonly isReordered: boolean
 }
 
 export interface FoldedLive extends GraphLive {
@@ -103,6 +101,8 @@ export interface Draft extends Mutable<Omit<FoldedGraph, 'live' | 'index' | 'cou
   readonly live: Mutable<FoldedLive>
   readonly index: Mutable<GraphIndex>
   readonly counts: Mutable<GraphCounts>
+  /** A work came back to life in this entry: what is pending is not in order of places now. */
+  isReordered?: true
 }
 
 /** An entry that no state of this graph admits. The stream that holds it cannot be read further. */
@@ -153,7 +153,6 @@ export function emptyGraph(graphId: string): FoldedGraph {
       changes: undefined,
       changesFrom: 0,
       ended: undefined,
-      isReordered: false,
     }),
   })
 }

@@ -53,9 +53,11 @@ export class SnapshotKeeper {
       .then(
         () => void (this.savedSeq = seq),
         (error: unknown) => {
-          // Another process saved a newer one, which serves as well.
-          if (error instanceof DurableLogError && error.code === 'conflict') this.savedSeq = seq
-          else this.report(error)
+          const code = error instanceof DurableLogError ? error.code : undefined
+          // Another process saved a newer one, which serves as well. One that is too large stays so: it
+          // is tried again when the stream has grown as after one that was saved.
+          if (code === 'conflict' || code === 'too-large') this.savedSeq = seq
+          if (code !== 'conflict') this.report(error)
         },
       )
       .finally(() => (this.saving = undefined))

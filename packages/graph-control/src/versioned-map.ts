@@ -13,6 +13,12 @@
 const ABSENT: unique symbol = Symbol('absent')
 type Slot<V> = V | typeof ABSENT
 
+/** The newest version of a line: what each key holds, and the keys in order of insertion. */
+interface Trunk<V> {
+  readonly slots: Map<string, Slot<V>>
+  readonly order: string[]
+}
+
 interface Step<V extends NonNullable<unknown>> {
   readonly key: string
   readonly before: Slot<V>
@@ -25,25 +31,28 @@ const COMPACT_RATIO = 4
 
 export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap<string, V> {
   readonly size: number
-  private readonly trunk: Map<string, Slot<V>>
+  private readonly trunk: Trunk<V>
   /** How many keys of the trunk this version has ever seen; later ones belong to its successors. */
   private readonly extent: number
+  /** Keys before this place are deleted: what is taken from the front is not walked over again. */
+  private readonly front: number
   private step: Step<V> | undefined
 
-  private constructor(trunk: Map<string, Slot<V>>, size: number) {
+  private constructor(trunk: Trunk<V>, size: number, front: number) {
     this.trunk = trunk
-    this.extent = trunk.size
+    this.extent = trunk.order.length
     this.size = size
+    this.front = front
   }
 
   static empty<V extends NonNullable<unknown>>(): VersionedMap<V> {
-    return new VersionedMap<V>(new Map(), 0)
+    return new VersionedMap<V>({ slots: new Map(), order: [] }, 0, 0)
   }
 
   /** Later entries of a key win. */
   static from<V extends NonNullable<unknown>>(entries: Iterable<readonly [string, V]>): VersionedMap<V> {
-    const trunk = new Map<string, Slot<V>>(entries)
-    return new VersionedMap<V>(trunk, trunk.size)
+    const slots = new Map<string, Slot<V>>(entries)
+    return new VersionedMap<V>({ slots, order: [...slots.keys()] }, slots.size, 0)
   }
 
   get(key: string): V | undefined {
@@ -61,7 +70,7 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
    */
   set(key: string, value: V): VersionedMap<V> {
     const base = this.writable()
-    return (base.trunk.get(key) === ABSENT ? base.copy() : base).put(key, value)
+    return (base.trunk.slots.get(key) === ABSENT ? base.copy() : base).put(key, value)
   }
 
   /** The version without `key`; amortised O(1) on the newest version, O(size) on an older one. */
@@ -73,17 +82,27 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
 
   /** Entries in order of insertion. Later commits do not disturb a walk that has begun. */
   *entries(): Generator<[string, V], undefined, unknown> {
-    const { replaced, newest } = this.replacements()
-    let left = this.extent
-    for (const key of this.trunk.keys()) {
-      if (left-- === 0) return
-      const slot = replaced.get(key) ?? (newest ?? this).slot(key)
-      if (slot !== ABSENT) yield [key, slot]
-    }
+    yield* this.entriesFrom(this.front)
   }
 
   *keys(): Generator<string, undefined, unknown> {
-    for (const [key] of this.entries()) yield key
+    for (const [key] of this.entriesFrom(this.front)) yield key
+  }
+
+  /**
+   * Keys in order of insertion, from the first one on that does not precede the place looked for; found
+   * in logarithmic time.
+   *
+   * @param precedes true for a beginning of the keys, deleted ones included, and for none after it.
+   */
+  *keysFrom(precedes: (key: string) => boolean): Generator<string, undefined, unknown> {
+    let [low, high] = [this.front, this.extent]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (precedes(this.trunk.order[middle] ?? '')) low = middle + 1
+      else high = middle
+    }
+    for (const [key] of this.entriesFrom(low)) yield key
   }
 
   *values(): Generator<V, undefined, unknown> {
@@ -98,18 +117,32 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     for (const [key, value] of this.entries()) callback(value, key, this)
   }
 
+  private *entriesFrom(place: number): Generator<[string, V], undefined, unknown> {
+    const { replaced, newest } = this.replacements()
+    const { order } = this.trunk
+    for (let at = place; at < this.extent; at += 1) {
+      const key = order[at] ?? ''
+      const slot = replaced?.get(key) ?? (newest ?? this).slot(key)
+      if (slot !== ABSENT) yield [key, slot]
+    }
+  }
+
   private slot(key: string): Slot<V> {
     for (let step = this.step; step !== undefined; step = step.version.step) {
       if (step.key === key) return step.before
     }
-    return this.trunk.get(key) ?? ABSENT
+    return this.trunk.slots.get(key) ?? ABSENT
   }
 
   /** What every successor so far replaced, as this version knew it, and the newest successor. */
-  private replacements(): { replaced: Map<string, Slot<V>>; newest: VersionedMap<V> | undefined } {
-    const replaced = new Map<string, Slot<V>>()
+  private replacements(): {
+    replaced: Map<string, Slot<V>> | undefined
+    newest: VersionedMap<V> | undefined
+  } {
+    let replaced: Map<string, Slot<V>> | undefined
     let newest: VersionedMap<V> | undefined
     for (let step = this.step; step !== undefined; step = step.version.step) {
+      replaced ??= new Map<string, Slot<V>>()
       if (!replaced.has(step.key)) replaced.set(step.key, step.before)
       newest = step.version
     }
@@ -121,15 +154,27 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
   }
 
   private copy(): VersionedMap<V> {
-    return new VersionedMap<V>(new Map<string, Slot<V>>(this.entries()), this.size)
+    return VersionedMap.from<V>(this.entries())
   }
 
   private put(key: string, slot: Slot<V>): VersionedMap<V> {
-    const before = this.slot(key)
-    this.trunk.set(key, slot)
+    const { slots, order } = this.trunk
+    const held = slots.get(key)
+    const before = held ?? ABSENT
+    slots.set(key, slot)
+    if (held === undefined) order.push(key)
     const size = this.size + Number(slot !== ABSENT) - Number(before !== ABSENT)
-    const version = new VersionedMap<V>(this.trunk, size)
+    const front = slot === ABSENT && order[this.front] === key ? this.frontAfter(this.front) : this.front
+    const version = new VersionedMap<V>(this.trunk, size, front)
     this.step = { key, before, version }
     return version
+  }
+
+  /** The first place at which there is something; to be asked of the newest version. */
+  private frontAfter(front: number): number {
+    const { slots, order } = this.trunk
+    let place = front
+    while (place < order.length && slots.get(order[place] ?? '') === ABSENT) place += 1
+    return place
   }
 }

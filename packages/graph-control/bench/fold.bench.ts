@@ -1,0 +1,152 @@
+/**
+ * How fast a stream becomes a state, and how large that is.
+ *
+ * - `fold`: entries a second, over the 200,000 that are to be reached; of the fold alone, and with the
+ *   check of each entry.
+ * - `open`: milliseconds until a store on SQLite has read a graph of 100,000 entries, over the bound: 250
+ *   behind a snapshot, 1,500 without one.
+ * - `memory`: bytes for each live work apart from its instruction, over the 1,500 that are allowed.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type Entry, type JsonValue, sqliteLog } from 'dsh-durable-log'
+import { type GraphEntry, graphStream, parseGraphEntry } from '../src/entries.ts'
+import { fold } from '../src/fold.ts'
+import { snapshotOf } from '../src/graph-snapshot.ts'
+import { emptyGraph, type FoldedGraph } from '../src/graph-state.ts'
+import { GraphControlStore } from '../src/index.ts'
+import { type BenchFigure, quantile } from '../../../scripts/figures.ts'
+import { benchGraphId, entriesOf, INSTRUCTION, write } from './graphs.ts'
+import { timed } from './timing.ts'
+
+const GRAPH = benchGraphId('fold')
+/** About 100,000 entries: 313 updates per 10,000 works, and four for each that is done. */
+const LONG = { works: 25_000, ended: 24_800 }
+const FOLD_TARGET = 200_000
+const MEMORY_TARGET = 1_500
+const LIVE_WORKS = 20_000
+const ROUNDS = 9
+
+export async function run(): Promise<BenchFigure[]> {
+  const entries = entriesOf(GRAPH, LONG)
+  const figures = [
+    await foldFigure('the fold alone', entries, (state, entry) => fold(state, entry)),
+    await foldFigure('the fold, each entry checked', entries, (state, entry) =>
+      fold(state, parseGraphEntry(entry as Entry)),
+    ),
+    ...(await openFigures(entries)),
+    memoryFigure(),
+  ]
+  return figures
+}
+
+async function foldFigure(
+  what: string,
+  entries: readonly GraphEntry[],
+  step: (state: FoldedGraph, entry: GraphEntry) => FoldedGraph,
+): Promise<BenchFigure> {
+  const rates: number[] = []
+  for (let round = -2; round < ROUNDS; round++) {
+    const cost = await timed(() => entries.reduce(step, emptyGraph(GRAPH)))
+    if (round >= 0) rates.push((entries.length * 1000) / cost)
+  }
+  const median = quantile(rates, 0.5)
+  return {
+    bench: 'fold',
+    median,
+    p95: quantile(rates, 0.05),
+    p99: quantile(rates, 0.01),
+    unit: 'entries/s',
+    baseline: `a rate over ${FOLD_TARGET} entries/s; ${what}`,
+    ratio: median / FOLD_TARGET,
+    n: entries.length,
+  }
+}
+
+async function openFigures(entries: readonly GraphEntry[]): Promise<BenchFigure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'graph-control-bench-'))
+  const path = join(folder, 'log.sqlite')
+  try {
+    const log = sqliteLog({ path })
+    await write(log, GRAPH, entries)
+    await log.close()
+    const without = await openFigure(path, 'without a snapshot', 1_500)
+    const writer = sqliteLog({ path })
+    const store = await GraphControlStore.open(writer)
+    const state = (await store.readGraph(GRAPH)) as FoldedGraph
+    await writer.saveSnapshot(graphStream(GRAPH), state.seq, snapshotOf(state) as JsonValue)
+    await store.close()
+    await writer.close()
+    return [await openFigure(path, 'behind a snapshot', 250), without]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function openFigure(path: string, how: string, target: number): Promise<BenchFigure> {
+  const costs: number[] = []
+  let seq = 0
+  for (let round = -1; round < ROUNDS; round++) {
+    const log = sqliteLog({ path })
+    const cost = await timed(async () => {
+      const store = await GraphControlStore.open(log)
+      seq = (await store.readGraph(GRAPH))?.seq ?? 0
+      await store.close()
+    })
+    await log.close()
+    if (round >= 0) costs.push(cost)
+  }
+  const median = quantile(costs, 0.5)
+  return {
+    bench: 'open',
+    median,
+    p95: quantile(costs, 0.95),
+    p99: quantile(costs, 0.99),
+    unit: 'ms',
+    baseline: `a cost over ${target} ms; ${seq} entries ${how}`,
+    ratio: median / target,
+    n: ROUNDS,
+  }
+}
+
+/** Works that are claimed, each with its operator: what a live work costs with all that belongs to it. */
+function memoryFigure(): BenchFigure {
+  const collect = collector()
+  const sizes: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const before = collect()
+    const text = JSON.stringify(entriesOf(GRAPH, { works: LIVE_WORKS, provisioned: LIVE_WORKS }))
+    let state: FoldedGraph | undefined = (JSON.parse(text) as GraphEntry[]).reduce(
+      (folded, entry) => fold(folded, parseGraphEntry(entry as Entry)),
+      emptyGraph(GRAPH),
+    )
+    const held = collect() - before
+    sizes.push(held / (state.works.size || 1) - INSTRUCTION.length)
+    state = undefined
+  }
+  const median = quantile(sizes, 0.5)
+  return {
+    bench: 'memory',
+    median,
+    p95: quantile(sizes, 0.95),
+    p99: quantile(sizes, 0.99),
+    unit: 'B/work',
+    baseline: `bytes of a live work with its operator, over ${MEMORY_TARGET}; instructions apart`,
+    ratio: median / MEMORY_TARGET,
+    n: LIVE_WORKS,
+  }
+}
+
+/** Collects garbage, and answers with the bytes that are held. */
+function collector(): () => number {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  return () => {
+    gc()
+    gc()
+    return process.memoryUsage().heapUsed
+  }
+}
