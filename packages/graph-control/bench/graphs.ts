@@ -79,6 +79,8 @@ export interface Size {
   readonly ended?: number
   /** Records that each of those left. */
   readonly records?: number
+  /** Whether each of those was lost once and begun again. */
+  readonly isRetried?: boolean
   /** How many of the others have an operator. */
   readonly provisioned?: number
 }
@@ -86,7 +88,7 @@ export interface Size {
 /** The stream of a graph of this size. */
 export function entriesOf(
   graphId: string,
-  { works, ended = 0, records = 1, provisioned = 0 }: Size,
+  { works, ended = 0, records = 1, isRetried = false, provisioned = 0 }: Size,
 ): GraphEntry[] {
   const at = 1_700_000_000_000
   const entries: GraphEntry[] = []
@@ -99,13 +101,21 @@ export function entriesOf(
   for (const workId of ids.slice(0, ended + provisioned)) {
     entries.push(graphEntry('provision', { at, provision: provisionOf(graphId, workId) }))
   }
-  for (const workId of ids.slice(0, ended)) entries.push(...lifeOf(graphId, workId, records, at))
+  for (const workId of ids.slice(0, ended))
+    entries.push(...lifeOf(graphId, workId, { records, isRetried, at }))
   return entries
 }
 
-function lifeOf(graphId: string, workId: string, records: number, at: number): GraphEntry[] {
+interface Life {
+  readonly records: number
+  readonly isRetried: boolean
+  readonly at: number
+}
+
+function lifeOf(graphId: string, workId: string, { records, isRetried, at }: Life): GraphEntry[] {
   const claim = claimOf(graphId, workId)
-  const { claimId, targetOperatorId: operatorId, targetRunId: activationId } = claim
+  const { claimId, targetOperatorId: operatorId, targetRunId } = claim
+  const activationId = isRetried ? `${targetRunId}#2` : targetRunId
   const text = {
     summary: 'What was found. '.repeat(8),
     summaryTruncated: false,
@@ -123,10 +133,11 @@ function lifeOf(graphId: string, workId: string, records: number, at: number): G
   return [
     graphEntry('claim', { at, claim }),
     graphEntry('begin', { at, claimId }),
+    ...(isRetried ? [graphEntry('retry', { at, claimId, attempt: 2, reason: 'lost' })] : []),
     graphEntry('settle', {
       at,
       claimId,
-      attempt: 1,
+      attempt: isRetried ? 2 : 1,
       outcome: 'completed',
       record,
       ...(artifacts.length === 0 ? {} : { artifacts }),

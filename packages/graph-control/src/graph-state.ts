@@ -161,9 +161,8 @@ export function draftOf(state: FoldedGraph): Draft {
   return { ...state, counts: { ...state.counts }, live: { ...state.live }, index: { ...state.index } }
 }
 
-/** Closes a draft at the position of the entry that was folded into it. */
+/** Closes a draft. */
 export function stateOf(draft: Draft): FoldedGraph {
-  draft.seq += 1
   Object.freeze(draft.counts)
   Object.freeze(draft.live)
   Object.freeze(draft.index)

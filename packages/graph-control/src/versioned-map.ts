@@ -19,23 +19,48 @@ interface Trunk<V> {
   readonly order: string[]
 }
 
+/** What one write replaced, seen from the version before it. */
 interface Step<V extends NonNullable<unknown>> {
   readonly key: string
   readonly before: Slot<V>
+  /** The version that the write belongs to. */
   readonly version: VersionedMap<V>
+  /** The next write of the same version. */
+  next: Step<V> | undefined
 }
 
 /** Deleted keys stay in the trunk as marks until they outnumber the living by this much. */
 const COMPACT_ABOVE = 64
 const COMPACT_RATIO = 4
 
+/** Who writes now: what the same writer made may change in place, for nobody else has seen it. */
+let writer: object | undefined
+
+/**
+ * Runs `act` as one writer: maps that come out of a write within it are changed in place by the next
+ * one, until it is over. Nothing of it may be handed out, or kept to look at later, before that.
+ */
+export function asOneWriter<T>(act: () => T): T {
+  const before = writer
+  writer = {}
+  try {
+    return act()
+  } finally {
+    writer = before
+  }
+}
+
 export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap<string, V> {
-  readonly size: number
+  /** Changes only while its writer writes. */
+  size: number
   private readonly trunk: Trunk<V>
   /** How many keys of the trunk this version has ever seen; later ones belong to its successors. */
-  private readonly extent: number
+  private extent: number
   /** Keys before this place are deleted: what is taken from the front is not walked over again. */
-  private readonly front: number
+  private front: number
+  private readonly madeBy = writer
+  /** The newest write of this version, where there is a version before it. */
+  private last: Step<V> | undefined
   private step: Step<V> | undefined
 
   private constructor(trunk: Trunk<V>, size: number, front: number) {
@@ -70,13 +95,15 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
    */
   set(key: string, value: V): VersionedMap<V> {
     const base = this.writable()
-    return (base.trunk.slots.get(key) === ABSENT ? base.copy() : base).put(key, value)
+    const held = base.trunk.slots.get(key)
+    return held === ABSENT ? base.copy().put(key, value, undefined) : base.put(key, value, held)
   }
 
   /** The version without `key`; amortised O(1) on the newest version, O(size) on an older one. */
   delete(key: string): VersionedMap<V> {
     if (!this.has(key)) return this
-    const next = this.writable().put(key, ABSENT)
+    const base = this.writable()
+    const next = base.put(key, ABSENT, base.trunk.slots.get(key))
     return next.extent > COMPACT_ABOVE && next.extent > COMPACT_RATIO * next.size ? next.copy() : next
   }
 
@@ -128,7 +155,7 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
   }
 
   private slot(key: string): Slot<V> {
-    for (let step = this.step; step !== undefined; step = step.version.step) {
+    for (let step = this.step; step !== undefined; step = step.next ?? step.version.step) {
       if (step.key === key) return step.before
     }
     return this.trunk.slots.get(key) ?? ABSENT
@@ -141,7 +168,7 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
   } {
     let replaced: Map<string, Slot<V>> | undefined
     let newest: VersionedMap<V> | undefined
-    for (let step = this.step; step !== undefined; step = step.version.step) {
+    for (let step = this.step; step !== undefined; step = step.next ?? step.version.step) {
       replaced ??= new Map<string, Slot<V>>()
       if (!replaced.has(step.key)) replaced.set(step.key, step.before)
       newest = step.version
@@ -157,16 +184,24 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     return VersionedMap.from<V>(this.entries())
   }
 
-  private put(key: string, slot: Slot<V>): VersionedMap<V> {
+  /** @param held what the newest version holds under the key. */
+  private put(key: string, slot: Slot<V>, held: Slot<V> | undefined): VersionedMap<V> {
     const { slots, order } = this.trunk
-    const held = slots.get(key)
     const before = held ?? ABSENT
     slots.set(key, slot)
     if (held === undefined) order.push(key)
     const size = this.size + Number(slot !== ABSENT) - Number(before !== ABSENT)
     const front = slot === ABSENT && order[this.front] === key ? this.frontAfter(this.front) : this.front
+    if (writer !== undefined && this.madeBy === writer) {
+      this.size = size
+      this.front = front
+      this.extent = order.length
+      if (this.last !== undefined)
+        this.last = this.last.next = { key, before, version: this, next: undefined }
+      return this
+    }
     const version = new VersionedMap<V>(this.trunk, size, front)
-    this.step = { key, before, version }
+    this.step = version.last = { key, before, version, next: undefined }
     return version
   }
 
