@@ -51,9 +51,10 @@ export function asOneWriter<T>(act: () => T): T {
 }
 
 export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap<string, V> {
-  /** Changes only while its writer writes. */
-  size: number
-  private readonly trunk: Trunk<V>
+  private count: number
+  private trunk: Trunk<V>
+  /** What is to be read before anything else is done. */
+  private source: (() => Iterable<readonly [string, V]>) | undefined
   /** How many keys of the trunk this version has ever seen; later ones belong to its successors. */
   private extent: number
   /** Keys before this place are deleted: what is taken from the front is not walked over again. */
@@ -66,7 +67,7 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
   private constructor(trunk: Trunk<V>, size: number, front: number) {
     this.trunk = trunk
     this.extent = trunk.order.length
-    this.size = size
+    this.count = size
     this.front = front
   }
 
@@ -78,6 +79,20 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
   static from<V extends NonNullable<unknown>>(entries: Iterable<readonly [string, V]>): VersionedMap<V> {
     const slots = new Map<string, Slot<V>>(entries)
     return new VersionedMap<V>({ slots, order: [...slots.keys()] }, slots.size, 0)
+  }
+
+  /** What `source` tells, read when it is first asked for. */
+  static deferred<V extends NonNullable<unknown>>(
+    source: () => Iterable<readonly [string, V]>,
+  ): VersionedMap<V> {
+    const map = VersionedMap.empty<V>()
+    map.source = source
+    return map
+  }
+
+  get size(): number {
+    this.read()
+    return this.count
   }
 
   get(key: string): V | undefined {
@@ -104,15 +119,17 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     if (!this.has(key)) return this
     const base = this.writable()
     const next = base.put(key, ABSENT, base.trunk.slots.get(key))
-    return next.extent > COMPACT_ABOVE && next.extent > COMPACT_RATIO * next.size ? next.copy() : next
+    return next.extent > COMPACT_ABOVE && next.extent > COMPACT_RATIO * next.count ? next.copy() : next
   }
 
   /** Entries in order of insertion. Later commits do not disturb a walk that has begun. */
   *entries(): Generator<[string, V], undefined, unknown> {
+    this.read()
     yield* this.entriesFrom(this.front)
   }
 
   *keys(): Generator<string, undefined, unknown> {
+    this.read()
     for (const [key] of this.entriesFrom(this.front)) yield key
   }
 
@@ -123,6 +140,7 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
    * @param precedes true for a beginning of the keys, deleted ones included, and for none after it.
    */
   *keysFrom(precedes: (key: string) => boolean): Generator<string, undefined, unknown> {
+    this.read()
     let [low, high] = [this.front, this.extent]
     while (low < high) {
       const middle = (low + high) >>> 1
@@ -155,6 +173,7 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
   }
 
   private slot(key: string): Slot<V> {
+    if (this.source !== undefined) this.read()
     for (let step = this.step; step !== undefined; step = step.next ?? step.version.step) {
       if (step.key === key) return step.before
     }
@@ -176,7 +195,17 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     return { replaced, newest }
   }
 
+  private read(): void {
+    const { source } = this
+    if (source === undefined) return
+    const { trunk } = VersionedMap.from(source())
+    this.source = undefined
+    this.trunk = trunk
+    this.extent = this.count = trunk.order.length
+  }
+
   private writable(): VersionedMap<V> {
+    this.read()
     return this.step === undefined ? this : this.copy()
   }
 
@@ -190,10 +219,10 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     const before = held ?? ABSENT
     slots.set(key, slot)
     if (held === undefined) order.push(key)
-    const size = this.size + Number(slot !== ABSENT) - Number(before !== ABSENT)
+    const size = this.count + Number(slot !== ABSENT) - Number(before !== ABSENT)
     const front = slot === ABSENT && order[this.front] === key ? this.frontAfter(this.front) : this.front
     if (writer !== undefined && this.madeBy === writer) {
-      this.size = size
+      this.count = size
       this.front = front
       this.extent = order.length
       if (this.last !== undefined)
