@@ -272,14 +272,25 @@ describe('saving a snapshot', () => {
   it('is over before its stream is removed', async () => {
     const { log } = await openLog('memory')
     const gate = Promise.withResolvers<void>()
-    const slow = faultyLog(log, [{ at: 'before-snapshot', fault: 'delay', until: gate.promise }])
+    const order: string[] = []
+    const slow = faultyLog(log, [
+      { at: 'before-snapshot', fault: 'delay', until: gate.promise },
+      // Whatever does not wait for the snapshot is at its removal before this comes.
+      { at: 'after-list', fault: 'call', call: () => void setImmediate(gate.resolve) },
+      { at: 'after-snapshot', fault: 'call', call: () => order.push('saved') },
+      {
+        at: 'before-remove',
+        when: ({ stream }) => stream === STREAM,
+        fault: 'call',
+        call: () => order.push('removed'),
+      },
+    ])
     const store = await storeOn(slow)
     await store.advanceEpoch({ rootSessionId: ROOT, expectedEpoch: 0 })
     for (let n = 0; n < 70; n++) await store.registerWait({ graphId: GRAPH, waitId: `w${n}`, until: 'any' })
     await commit(store, 'end', { finish: { resultIds: [], reason: 'end' } })
-    const purging = store.purge(ROOT)
-    gate.resolve()
-    expect(await purging).toBe(1)
+    expect(await store.purge(ROOT)).toBe(1)
+    expect(order).toEqual(['saved', 'removed'])
     expect(await log.loadSnapshot(STREAM)).toBeUndefined()
   })
 })
