@@ -38,7 +38,7 @@ export function update(graph: RefGraph, request: ScheduleUpdateRequest, at: numb
     rules.keep(whyNoRetry(graph, workId) === undefined && !isReplaced, 'work-conflict')
   }
   if (!rules.broken.includes('work-conflict')) ruleOutcome(rules, graph, request, at)
-  return rules.then(() => {
+  return rules.allow(() => {
     if (root !== undefined) open(graph, root, at)
     move(graph, request, at)
     graph.seq += 1
@@ -81,7 +81,12 @@ function isSame(known: ScheduleUpdate, request: ScheduleUpdateRequest): boolean 
     finish,
     draft,
   }: ScheduleUpdateRequest) => ({
-    ...{ updateFingerprint, addWork, stop, again, finish, draft },
+    updateFingerprint,
+    addWork,
+    stop,
+    again,
+    finish,
+    draft,
   })
   return isDeepStrictEqual(parts(known), parts(request))
 }
