@@ -86,11 +86,12 @@ class Executor implements GraphExecutor {
     }
   }
 
-  async cancel({ runId }: Activation, reason: string): Promise<void> {
+  async cancel({ operator, runId }: Activation, reason: string): Promise<void> {
     const cause = reason.slice(0, CAUSE_CHARS).toWellFormed()
     // Remembered first: the run may be about to be accepted.
     this.stops.set(runId, cause)
     await this.deps.loop.abort({ runId, cause })
+    this.deps.operators.abandon(operator.targetSessionId, runId)
   }
 
   /** What goes on in another attempt goes on in the same workspace. */

@@ -157,6 +157,14 @@ export class OperatorSessions {
   }
 
   /**
+   * A run of the session is to end. Where nothing of it is to be kept, the session is let go of at once:
+   * a provider that holds its answer back would hold up whoever uses the session next.
+   */
+  abandon(sessionId: string, runId: string): void {
+    if (this.seats.get(sessionId)?.worktree === undefined) this.leave(sessionId, runId)
+  }
+
+  /**
    * A run of the session is over. Once none is left the session is let go of, behind the caller's
    * back; it can be opened again. A session that cannot be resumed is kept.
    */
