@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'tsup'
+import { buildClient } from './build-client.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -25,7 +26,10 @@ function entriesOf(dir: string, manifest: Manifest): Record<string, string> {
   for (const target of Object.values(manifest.exports ?? {})) {
     const file = typeof target === 'string' ? target : target.default
     const match = file === undefined ? null : /^\.\/dist\/(.+)\.js$/.exec(file)
-    if (match?.[1] !== undefined) entries[match[1]] = join(dir, 'src', `${match[1]}.ts`)
+    if (match?.[1] === undefined) continue
+    const source = join(dir, 'src', `${match[1]}.ts`)
+    // The door of a browser half has its source elsewhere.
+    if (file !== './dist/client.js') entries[match[1]] = source
   }
   return entries
 }
@@ -63,6 +67,7 @@ for (const { dir, entry, manifest } of packages) {
     external: [/^@deepseek-ai\//, ...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })],
     noExternal: [/^@dsh-graph\//],
   })
+  await buildClient(dir, manifest.name)
 }
 
 const tsc = spawnSync(

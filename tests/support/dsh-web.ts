@@ -15,7 +15,8 @@ const PATIENCE_MS = 60_000
 
 export class DshWeb {
   private readonly process: DshProcess
-  private readonly url: string
+  /** Origin of the server, without a slash at its end. */
+  readonly url: string
   private calls = 0
 
   private constructor(process: DshProcess, url: string) {
