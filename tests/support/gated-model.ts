@@ -5,6 +5,25 @@ import { speakerOf, supervisingModel, type SupervisingModel } from './supervisin
 
 export type Speaker = ReturnType<typeof speakerOf>
 
+/** What the root answers to a wake that tells of a work that was stopped. */
+export const STOPPED_ANSWER = 'I was told to stop.'
+
+function isTold({ lastSaid }: WireRequest, status: string): boolean {
+  return lastSaid.startsWith('Agent graph ') && lastSaid.includes(` ${status}`)
+}
+
+/** A wait that was over before it began: operators may end while the root is at work. */
+function afterYield(result: string): MockAnswer {
+  const isOver = /\b0 pending\b/u.test(result)
+  return {
+    toolCalls: [
+      isOver
+        ? { name: 'view_agent_graph', arguments: { results: ['gamma'] } }
+        : { name: 'yield_agent_graph', arguments: { reason: 'operators are still at work' } },
+    ],
+  }
+}
+
 export interface GatedModel extends SupervisingModel {
   /** Lets one speaker answer, now and from now on. */
   release(speaker: Speaker): void
@@ -18,6 +37,11 @@ export function gatedModel(...held: readonly Speaker[]): GatedModel {
   return {
     nonce: model.nonce,
     async respond(request: WireRequest): Promise<MockAnswer> {
+      if (speakerOf(request) === 'root') {
+        if (isTold(request, 'stopped')) return { text: STOPPED_ANSWER }
+        const { answeredCall } = request
+        if (answeredCall?.name === 'yield_agent_graph') return afterYield(answeredCall.result)
+      }
       // Asked at once: the first two operators wait for each other.
       const answer = model.respond(request)
       await gates.get(speakerOf(request))?.promise

@@ -4,10 +4,12 @@
  * waits would keep the whole page from starting.
  */
 import type { ClientContext, SessionId } from '@deepseek-ai/dsh-client-runtime/client'
+import type { ToolCallViewProps } from '@deepseek-ai/dsh-client-ui-tool/client'
 import type { ConnectionHandle } from '@deepseek-ai/dsh-client-connection/client'
-import type {} from '@deepseek-ai/dsh-client-ui-conversation/client'
-import type { ReactNode } from 'react'
+import { useMemo, type ReactNode } from 'react'
 import type { FeedPath } from '../src/feed/wire.ts'
+import { ChatLine } from './chat-line.tsx'
+import { graphNode, type GraphChatNode } from './chat-node.ts'
 import { deskOf } from './desk.ts'
 import { FeedClient, type Socket, type SocketListener } from './feed-client.ts'
 import { GraphView } from './graph-view.tsx'
@@ -15,7 +17,8 @@ import { LocaleSource } from './locale-source.ts'
 import { openChildSession } from './open-session.ts'
 import { PageContext, type Page } from './page.ts'
 import { addStyle } from './style.ts'
-import { wordsFor, type Words } from './words.ts'
+import { ToolRow, type GraphTool } from './tool-row.tsx'
+import { wordsFor } from './words.ts'
 
 export const inject = ['slots', 'connection', 'conversationEvents', 'sessions']
 
@@ -56,22 +59,50 @@ export function apply(ctx: ClientContext): void {
       GraphTab,
     ),
   )
+  ctx.conversationEvents.register(graphNode)
+  ctx.slots.inject('conversation.chat.node', () =>
+    ctx.slots.register({ name: 'conversation.chat.node', key: 'dsh-graph', inject: face }, GraphNode),
+  )
+  for (const tool of ['update', 'view', 'yield'] as const)
+    ctx.slots.inject('tool.call.toolview', () =>
+      ctx.slots.register(
+        { name: 'tool.call.toolview', key: `${tool}_agent_graph`, inject: () => ({ ...face(), tool }) },
+        GraphToolRow,
+      ),
+    )
 }
 
-interface TabProps {
-  readonly sessionId: SessionId
+interface Face {
   readonly parts: Omit<Page, 'words'>
   readonly useLocale: <T>(select: (locale: string) => T) => T
 }
 
-function GraphTab({ sessionId, parts, useLocale }: TabProps) {
+function GraphTab({ sessionId, ...face }: Face & { sessionId: SessionId }) {
   return (
-    <InPage parts={parts} words={wordsFor(useLocale((locale) => locale))}>
+    <InPage {...face}>
       <GraphView key={sessionId} sessionId={sessionId} />
     </InPage>
   )
 }
 
-function InPage({ parts, words, children }: { parts: TabProps['parts']; words: Words; children: ReactNode }) {
-  return <PageContext.Provider value={{ ...parts, words }}>{children}</PageContext.Provider>
+function GraphNode({ sessionId, node, ...face }: Face & { sessionId: SessionId; node: GraphChatNode }) {
+  return (
+    <InPage {...face}>
+      <ChatLine sessionId={sessionId} graph={node.data} />
+    </InPage>
+  )
+}
+
+function GraphToolRow({ tool, block, ...face }: Face & { tool: GraphTool } & Pick<ToolCallViewProps, 'block'>) {
+  return (
+    <InPage {...face}>
+      <ToolRow tool={tool} block={block} />
+    </InPage>
+  )
+}
+
+function InPage({ parts, useLocale, children }: Face & { children: ReactNode }) {
+  const words = wordsFor(useLocale((locale) => locale))
+  const page = useMemo(() => ({ ...parts, words }), [parts, words])
+  return <PageContext.Provider value={page}>{children}</PageContext.Provider>
 }

@@ -34,26 +34,26 @@ function BoxShape({ face, ...props }: BoxProps & { face: Face }) {
       transform={`translate(${place.x} ${place.y})`}
       role="button"
       tabIndex={isEntry ? 0 : -1}
-      aria-label={face.label}
       aria-pressed={isSelected}
       data-box={box.id}
       data-testid="dg-node"
       data-status={face.mark}
       onClick={() => onPick(box)}
     >
+      {/* The name of the button, and the whole text where the box cuts it. */}
       <title>{face.label}</title>
       {box.group === undefined ? null : (
         <rect className="dg-behind" x={4} y={4} width={BOX_WIDTH} height={BOX_HEIGHT} rx={8} />
       )}
       <rect className="dg-box" width={BOX_WIDTH} height={BOX_HEIGHT} rx={8} />
       <MarkShape mark={face.mark} x={10} y={9} />
-      <text className="dg-title" x={33} y={22}>
+      <text aria-hidden="true" className="dg-title" x={33} y={22}>
         {shorten(face.title, 24)}
       </text>
-      <text className="dg-word" x={33} y={39}>
+      <text aria-hidden="true" className="dg-word" x={33} y={39}>
         {shorten(face.word, 27)}
       </text>
-      <text className="dg-detail" x={33} y={54}>
+      <text aria-hidden="true" className="dg-detail" x={33} y={54}>
         {shorten(face.detail, 30)}
       </text>
     </g>
@@ -87,6 +87,7 @@ function factsOf({ say, duration, count }: Words, work: WorkCard, now: number): 
     ...(startedAt === undefined ? [] : [duration((endedAt ?? now) - startedAt)]),
     ...(tokens === 0 ? [] : [`${count(tokens)} tok`]),
     ...(reason === undefined || status === 'completed' ? [] : [reason]),
+    ...(status === 'running' ? [say('runs.model')] : []),
   ]
   return facts.join(' · ')
 }

@@ -10,6 +10,7 @@ import {
 import type { ViewAnswer } from './controller.ts'
 import { AgentGraphError } from './errors.ts'
 import { parseUpdateInput, parseViewInput, parseYieldInput } from './parse-input.ts'
+import { presentUpdate, presentView, presentYield } from './presentation.ts'
 import { renderResults, renderUpdate, renderView, renderYield } from './render.ts'
 import { resolveController } from './resolve-controller.ts'
 import { isRootAgent, lastTurn } from './root-session.ts'
@@ -51,6 +52,7 @@ interface ToolParts<A> {
   readonly parameters: ParameterSchemaSpec
   readonly execute: (args: unknown, exec: ToolRunContext) => Promise<A>
   readonly render: (value: A) => string
+  readonly present: (value: A) => JsonValue
 }
 
 function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
@@ -62,6 +64,7 @@ function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
       // Any JSON: the shapes are documented types, and a graph's text is not the tool's to restrict.
       schema: {},
       render: (_args: unknown, value: JsonValue) => [{ type: 'text', text: parts.render(value as A) }],
+      presentationMeta: (_args: unknown, value: JsonValue) => parts.present(value as A),
     },
     execute: parts.execute,
   }
@@ -80,6 +83,7 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
       },
       render: (view) =>
         view.results === undefined ? renderView(view) : `${renderView(view)}\n${renderResults(view.results)}`,
+      present: presentView,
     }),
     toolOf<UpdateAnswer>({
       name: UPDATE_TOOL,
@@ -90,6 +94,7 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
         return controller.update(call, parseUpdateInput(args))
       },
       render: (answer) => renderUpdate(answer, answer.graph as unknown as GraphView),
+      present: presentUpdate,
     }),
     toolOf<YieldAnswer>({
       name: YIELD_TOOL,
@@ -102,6 +107,7 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
         return answer
       },
       render: (answer) => renderYield(answer, answer.changed as unknown as GraphView | undefined),
+      present: presentYield,
     }),
   ]
 }
