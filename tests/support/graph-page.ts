@@ -19,9 +19,11 @@ export class GraphPage {
 
   async newSession(prompt: string): Promise<void> {
     await this.page
-      .getByRole('button', { name: /New Session|新建会话|新会话/iu })
+      .getByRole('button', { name: /New Session|新会话|新建会话|新对话/iu })
       .first()
       .click()
+    // A new session has no tabs before its first prompt.
+    await this.page.getByRole('tablist').waitFor({ state: 'detached' })
     await this.prompt(prompt)
   }
 
