@@ -1,6 +1,6 @@
 /** The Graph tab in a real browser against the real web app, with the packed bundle. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CHROMIUM, keepScreenshot, TestBrowser } from '../support/browser.ts'
+import { keepScreenshot, TestBrowser } from '../support/browser.ts'
 import type { DshBench } from '../support/dsh-process.ts'
 import { DshWeb } from '../support/dsh-web.ts'
 import { gatedModel, STOPPED_ANSWER, type GatedModel, type Speaker } from '../support/gated-model.ts'
@@ -11,7 +11,7 @@ const PROMPT = 'Gather both halves and join them.'
 /** An operator's run, a wake and a turn of the root, on a machine with other work. */
 const PATIENCE = { timeout: 30_000 }
 
-describe.skipIf(CHROMIUM === undefined)('the Graph tab', () => {
+describe('the Graph tab', () => {
   let stage: Stage
   let bench: DshBench
   let web: DshWeb
@@ -51,7 +51,10 @@ describe.skipIf(CHROMIUM === undefined)('the Graph tab', () => {
       play('alpha', 'beta', 'gamma')
       await first.newSession('Hello.')
       await first.chatLine.waitFor()
-      await first.page.locator('[data-testid=dg-tool-yield][data-state=settled]').waitFor()
+      const yielded = first.page.locator('[data-testid=dg-tool-yield][data-state=settled]')
+      await yielded.waitFor()
+      await yielded.locator('summary').click()
+      expect(await yielded.innerText()).toContain('You are woken when something changed.')
     })
 
     it('has one line in the chat that tells how far it is and what it waits for', async () => {
@@ -75,7 +78,9 @@ describe.skipIf(CHROMIUM === undefined)('the Graph tab', () => {
     it('shows everything about the work that is selected', async () => {
       await first.work('alpha').click()
       const { panel } = first
-      await expect.poll(() => panel.getByTestId('dg-instruction').innerText()).toContain('gather the first half')
+      await expect
+        .poll(() => panel.getByTestId('dg-instruction').innerText())
+        .toContain('gather the first half')
       expect(await panel.getByTestId('dg-panel-state').innerText()).toContain('its session is at work')
       expect(await panel.getByTestId('dg-facts').innerText()).toContain('agent:default')
       await keepScreenshot(first.page, 'graph-selected')
@@ -91,7 +96,9 @@ describe.skipIf(CHROMIUM === undefined)('the Graph tab', () => {
     it('is moved through and selected by keys alone', async () => {
       await first.work('alpha').focus()
       await first.page.keyboard.press('ArrowRight')
-      await expect.poll(() => first.page.evaluate('document.activeElement.getAttribute("data-box")')).toBe('gamma')
+      await expect
+        .poll(() => first.page.evaluate('document.activeElement.getAttribute("data-box")'))
+        .toBe('gamma')
       await first.page.keyboard.press('Enter')
       await expect.poll(() => first.panel.locator('h2').innerText()).toBe('Join "halves" — übung')
       await first.page.keyboard.press('Escape')
@@ -158,8 +165,13 @@ describe.skipIf(CHROMIUM === undefined)('the Graph tab', () => {
       await first.id('dg-open-session').click()
       await first.view.waitFor({ state: 'detached' })
       await first.page.getByText(`Joined: nonce ${model.nonce()}.`).waitFor()
+      expect(await first.page.getByText('One-shot subagent record').count()).toBe(1)
       await keepScreenshot(first.page, 'operator-session')
-      await first.page.getByRole('button', { name: 'Two halves' }).or(first.page.getByText('Two halves')).first().click()
+      await first.page
+        .getByRole('button', { name: 'Two halves' })
+        .or(first.page.getByText('Two halves'))
+        .first()
+        .click()
       expectQuietPages()
     })
   })

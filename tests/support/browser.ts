@@ -1,20 +1,12 @@
-/**
- * A real Chromium for the tests of the web app. It is the machine's own (Debian's `chromium`); where
- * there is none, the tests say so and are left out.
- */
-import { existsSync, mkdirSync } from 'node:fs'
+/** A real Chromium for the tests of the web app. */
+import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
-
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+import { CHROMIUM } from './chromium.ts'
 
 /** Where screenshots are kept; outside of the repository's files. */
 const SHOTS = resolve(
   process.env['SCREENSHOTS'] ?? join(import.meta.dirname, '..', '..', 'artifacts', 'screenshots'),
-)
-
-export const CHROMIUM = [process.env['CHROMIUM'], ...PLACES].find(
-  (path): path is string => path !== undefined && existsSync(path),
 )
 
 const FLAGS = [

@@ -81,7 +81,11 @@ export class GraphPage {
     const found = await this.page.evaluate(async (inside) => {
       const { axe } = globalThis as unknown as { axe: { run(where: string): Promise<AxeResult> } }
       const { violations } = await axe.run(inside)
-      return violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`) }))
+      return violations.map(({ id, impact, nodes }) => ({
+        id,
+        impact,
+        where: nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+      }))
     }, selector)
     return found
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -40,7 +40,9 @@ export function ChatLine({ sessionId, graph }: { sessionId: string; graph: ChatG
           {say('chat.stop')}
         </button>
       ) : null}
-      {question === undefined ? null : <AskDialog question={question} onDone={() => setQuestion(undefined)} />}
+      {question === undefined ? null : (
+        <AskDialog question={question} onDone={() => setQuestion(undefined)} />
+      )}
     </div>
   )
 }
@@ -63,6 +65,7 @@ function nowText(words: Words, { works, counts }: GraphModel): string {
   const waves = wavesOf(works)
   const wave = Math.min(...running.map((work) => (waves.get(work.id) ?? 0) + 1))
   const first = running[0]
-  const now = first === undefined ? '' : `${say('chat.wave', { wave })}, ${counts.running} ${statusText(words, first)}`
+  const now =
+    first === undefined ? '' : `${say('chat.wave', { wave })}, ${counts.running} ${statusText(words, first)}`
   return waits === undefined ? now : `${now} · ${waits}`
 }

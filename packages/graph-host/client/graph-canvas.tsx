@@ -2,7 +2,7 @@
 import { memo, useCallback, useMemo, useRef, useState, type KeyboardEvent } from 'react'
 import type { WorkCard } from '../src/feed/wire.ts'
 import { isEnded } from './graph-model.ts'
-import { BOX_HEIGHT, BOX_WIDTH, curve, type Layout } from './layout.ts'
+import { BOX_HEIGHT, BOX_WIDTH, curve, type Layout, type Place } from './layout.ts'
 import { isArrow, neighbour } from './neighbours.ts'
 import { usePage } from './page.ts'
 import type { Box, Picture } from './picture.ts'
@@ -24,9 +24,9 @@ export interface CanvasProps {
 export function GraphCanvas(props: CanvasProps) {
   const { picture, layout, label, selected, onSelect } = props
   const frame = useRef<HTMLDivElement>(null)
-  const port = useViewport(frame, layout)
   const [entry, setEntry] = useState<string>()
   const selectedBox = selected === undefined ? undefined : picture.boxOf.get(selected)
+  const port = useViewport(frame, layout, anchorOf(props, selectedBox))
   const entryBox =
     entry !== undefined && layout.places.has(entry) ? entry : (selectedBox ?? picture.boxes[0]?.id)
 
@@ -55,6 +55,9 @@ export function GraphCanvas(props: CanvasProps) {
   return (
     <div className="dg-frame" ref={frame} onKeyDown={onKeyDown} data-testid="dg-picture">
       <svg className="dg-svg" role="group" aria-label={label}>
+        <clipPath id="dg-inside">
+          <rect width={BOX_WIDTH - 6} height={BOX_HEIGHT} />
+        </clipPath>
         <g transform={`translate(${port.view.x} ${port.view.y}) scale(${port.view.scale})`}>
           <Lines picture={picture} layout={layout} selectedBox={selectedBox} works={props.works} />
           <Boxes {...props} port={port} entryBox={entryBox} selectedBox={selectedBox} />
@@ -63,6 +66,17 @@ export function GraphCanvas(props: CanvasProps) {
       <ZoomButtons port={port} />
     </div>
   )
+}
+
+/** What a person wants to see of a picture that is too large: the selection, or where the work is. */
+function anchorOf(
+  { picture, layout, works }: CanvasProps,
+  selectedBox: string | undefined,
+): Place | undefined {
+  if (selectedBox !== undefined) return layout.places.get(selectedBox)
+  const isAtWork = (id: string) => !isEnded(works.get(id)?.status ?? 'completed')
+  const box = picture.boxes.find(({ workIds }) => workIds.some(isAtWork)) ?? picture.boxes.at(-1)
+  return box === undefined ? undefined : layout.places.get(box.id)
 }
 
 function focusBox(frame: Element | null, id: string): void {

@@ -93,7 +93,11 @@ function GraphNode({ sessionId, node, ...face }: Face & { sessionId: SessionId; 
   )
 }
 
-function GraphToolRow({ tool, block, ...face }: Face & { tool: GraphTool } & Pick<ToolCallViewProps, 'block'>) {
+function GraphToolRow({
+  tool,
+  block,
+  ...face
+}: Face & { tool: GraphTool } & Pick<ToolCallViewProps, 'block'>) {
   return (
     <InPage {...face}>
       <ToolRow tool={tool} block={block} />

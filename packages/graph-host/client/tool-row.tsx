@@ -23,12 +23,29 @@ export function ToolRow({ tool, block }: { tool: GraphTool; block: ToolCallBlock
   const text = block.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const meta = readMeta(block.meta)
   const title = say(`tool.${tool}`)
-  if (block.isError) return <Line mark="failed" title={title} facts={[say('tool.refused')]} text={text} state="refused" tool={tool} />
+  if (block.isError)
+    return (
+      <Line
+        mark="failed"
+        title={title}
+        facts={[say('tool.refused')]}
+        text={text}
+        state="refused"
+        tool={tool}
+      />
+    )
   const facts = factsOf(words, meta, readAsked(block.call?.argsRaw))
   return <Line mark="completed" title={title} facts={facts} text={text} state="settled" tool={tool} />
 }
 
-function Line(props: { mark: Mark; title: string; facts: readonly string[]; text?: string; state: string; tool: GraphTool }) {
+function Line(props: {
+  mark: Mark
+  title: string
+  facts: readonly string[]
+  text?: string
+  state: string
+  tool: GraphTool
+}) {
   const { mark, title, facts, text, state, tool } = props
   const { say } = usePage().words
   const line = (

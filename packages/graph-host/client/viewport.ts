@@ -20,13 +20,22 @@ export interface Viewport {
 
 const MIN_SCALE = 0.08
 const MAX_SCALE = 2.5
+/** Below this the words in a box cannot be read. */
+const READABLE_SCALE = 0.7
 const MARGIN = 20
 
-export function useViewport(frame: RefObject<HTMLElement>, layout: Layout): Viewport {
+/** @param anchor what should show where not everything can; looked at when the picture is laid out. */
+export function useViewport(
+  frame: RefObject<HTMLElement>,
+  layout: Layout,
+  anchor: Place | undefined,
+): Viewport {
   const [size, setSize] = useState({ width: 0, height: 0 })
   const [view, setView] = useState<View>({ x: 0, y: 0, scale: 1 })
   // From the first hand that moves it on, nothing moves by itself.
   const moved = useRef(false)
+  const wanted = useRef(anchor)
+  wanted.current = anchor
 
   useEffect(() => {
     const element = frame.current
@@ -44,7 +53,7 @@ export function useViewport(frame: RefObject<HTMLElement>, layout: Layout): View
   }, [layout, size])
 
   useEffect(() => {
-    if (!moved.current && size.width > 0) setView(fitted(layout, size))
+    if (!moved.current && size.width > 0) setView(readable(layout, size, wanted.current))
   }, [layout, size])
 
   const zoomAt = useCallback((factor: number, x: number, y: number) => {
@@ -77,6 +86,25 @@ function fitted(layout: Layout, size: { width: number; height: number }): View {
     x: Math.max(MARGIN, (size.width - layout.width * scale) / 2),
     y: Math.max(MARGIN, (size.height - layout.height * scale) / 2),
   }
+}
+
+/** Everything if it can be read then, or else the part around the anchor. */
+function readable(layout: Layout, size: { width: number; height: number }, anchor: Place | undefined): View {
+  const whole = fitted(layout, size)
+  if (whole.scale >= READABLE_SCALE) return whole
+  const scale = READABLE_SCALE
+  const { x, y } = anchor ?? { x: 0, y: 0 }
+  return {
+    scale,
+    x: along(layout.width * scale, size.width, (x + BOX_WIDTH / 2) * scale),
+    y: along(layout.height * scale, size.height, (y + BOX_HEIGHT / 2) * scale),
+  }
+}
+
+/** Where a picture of some length begins, so that a point of it is in the middle and no room is left empty. */
+function along(length: number, room: number, point: number): number {
+  if (length <= room - 2 * MARGIN) return (room - length) / 2
+  return Math.min(MARGIN, Math.max(room - MARGIN - length, room / 2 - point))
 }
 
 function revealed(view: View, size: { width: number; height: number }, place: Place): View {

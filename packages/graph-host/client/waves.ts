@@ -7,22 +7,22 @@ export function wavesOf(works: ReadonlyMap<string, WorkCard>): ReadonlyMap<strin
   for (const start of works.keys()) {
     // Without recursion: a chain may be as long as the graph.
     const path = [start]
+    const onPath = new Set(path)
     while (path.length > 0) {
       const id = path.at(-1) ?? start
-      if (waves.has(id)) {
-        path.pop()
-        continue
-      }
       const inputs = inputWorks(works, id)
-      const open = inputs.filter((input) => !waves.has(input) && !path.includes(input))
-      if (open.length > 0) {
-        path.push(...open)
+      // One at a time, so that only what leads back to itself is on the path already.
+      const open = inputs.find((input) => !waves.has(input) && !onPath.has(input))
+      if (open !== undefined) {
+        onPath.add(open)
+        path.push(open)
         continue
       }
       waves.set(
         id,
         inputs.reduce((latest, input) => Math.max(latest, (waves.get(input) ?? -1) + 1), 0),
       )
+      onPath.delete(id)
       path.pop()
     }
   }

@@ -47,15 +47,17 @@ function BoxShape({ face, ...props }: BoxProps & { face: Face }) {
       )}
       <rect className="dg-box" width={BOX_WIDTH} height={BOX_HEIGHT} rx={8} />
       <MarkShape mark={face.mark} x={10} y={9} />
-      <text aria-hidden="true" className="dg-title" x={33} y={22}>
-        {shorten(face.title, 24)}
-      </text>
-      <text aria-hidden="true" className="dg-word" x={33} y={39}>
-        {shorten(face.word, 27)}
-      </text>
-      <text aria-hidden="true" className="dg-detail" x={33} y={54}>
-        {shorten(face.detail, 30)}
-      </text>
+      <g clipPath="url(#dg-inside)">
+        <text aria-hidden="true" className="dg-title" x={33} y={22}>
+          {shorten(face.title, 24)}
+        </text>
+        <text aria-hidden="true" className="dg-word" x={33} y={39}>
+          {shorten(face.word, 27)}
+        </text>
+        <text aria-hidden="true" className="dg-detail" x={33} y={54}>
+          {shorten(face.detail, 28)}
+        </text>
+      </g>
     </g>
   )
 }

@@ -10,7 +10,14 @@ import type { GraphView } from './view.ts'
 export const PRESENTATION_PLUGIN = 'dsh-graph'
 
 function standing({ known, graphId, phase, revision, counts }: GraphView): Record<string, JsonValue> {
-  return { plugin: PRESENTATION_PLUGIN, version: 1, graphId: known ? graphId : null, phase, revision, counts: { ...counts } }
+  return {
+    plugin: PRESENTATION_PLUGIN,
+    version: 1,
+    graphId: known ? graphId : null,
+    phase,
+    revision,
+    counts: { ...counts },
+  }
 }
 
 export function presentView(view: GraphView): JsonValue {
@@ -20,7 +27,11 @@ export function presentView(view: GraphView): JsonValue {
 export function presentUpdate({ update, graph }: UpdateAnswer): JsonValue {
   const { revision, created, workIds } = update
   // Of the update itself: a later one may have moved the graph on.
-  return { ...standing(graph as unknown as GraphView), call: 'update', update: { revision, created, works: workIds.length } }
+  return {
+    ...standing(graph as unknown as GraphView),
+    call: 'update',
+    update: { revision, created, works: workIds.length },
+  }
 }
 
 export function presentYield({ graphId, deliveredOnIdle, pendingWorkCount, until }: YieldAnswer): JsonValue {
