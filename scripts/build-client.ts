@@ -18,13 +18,17 @@ export const PAGE_MODULES: readonly string[] = [
   '@deepseek-ai/dsh-client-runtime/client',
 ]
 
-/** Does nothing for a package without a browser half. */
+/** Of what goes into the script; each is under the MIT licence, whose text is in `LICENSE`. */
+const INCLUDED =
+  '/*! Includes @dagrejs/dagre and @dagrejs/graphlib, Copyright (c) 2012-2014 Chris Pettitt, MIT licence. */'
+
+/** The script is CommonJS within a call, and named so. Does nothing for a package without a browser half. */
 export async function buildClient(dir: string, name: string): Promise<void> {
   const entry = join(dir, 'client', 'index.tsx')
   if (!existsSync(entry)) return
   await build({
     entryPoints: [entry],
-    outfile: join(dir, 'dist', 'client.js'),
+    outfile: join(dir, 'dist', 'client.cjs'),
     bundle: true,
     minify: true,
     format: 'cjs',
@@ -33,12 +37,12 @@ export async function buildClient(dir: string, name: string): Promise<void> {
     jsx: 'automatic',
     loader: { '.css': 'text' },
     external: [...PAGE_MODULES],
-    legalComments: 'eof',
+    legalComments: 'none',
     logLevel: 'warning',
     define: { 'process.env.NODE_ENV': '"production"' },
     tsconfig: join(dir, 'client', 'tsconfig.json'),
     banner: {
-      js: `window.__ModuleLoader__.load({ id: ${JSON.stringify(name)}, factory: (require) => { var module = { exports: {} }; var exports = module.exports;`,
+      js: `${INCLUDED}\nwindow.__ModuleLoader__.load({ id: ${JSON.stringify(name)}, factory: (require) => { var module = { exports: {} }; var exports = module.exports;`,
     },
     footer: { js: 'return module.exports; } });' },
   })

@@ -26,10 +26,7 @@ function entriesOf(dir: string, manifest: Manifest): Record<string, string> {
   for (const target of Object.values(manifest.exports ?? {})) {
     const file = typeof target === 'string' ? target : target.default
     const match = file === undefined ? null : /^\.\/dist\/(.+)\.js$/.exec(file)
-    if (match?.[1] === undefined) continue
-    const source = join(dir, 'src', `${match[1]}.ts`)
-    // The door of a browser half has its source elsewhere.
-    if (file !== './dist/client.js') entries[match[1]] = source
+    if (match?.[1] !== undefined) entries[match[1]] = join(dir, 'src', `${match[1]}.ts`)
   }
   return entries
 }

@@ -118,7 +118,9 @@ describe('a graph of 2,800 works', () => {
   it('stays fluid while it moves', async () => {
     await page.page.evaluate(WATCH_TASKS)
     // The watch sees what it is there for.
-    await page.page.evaluate('setTimeout(() => { const end = performance.now() + 80; while (performance.now() < end); })')
+    await page.page.evaluate(
+      'setTimeout(() => { const end = performance.now() + 80; while (performance.now() < end); })',
+    )
     await expect.poll(() => page.page.evaluate<number>('longestTask')).toBeGreaterThan(50)
     await page.page.evaluate('longestTask = 0')
     const began = Date.now()

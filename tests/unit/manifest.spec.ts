@@ -153,7 +153,7 @@ describe.each(names)('%s', (name) => {
     const code = [...published(name).scripts(), ...published(name).declarations()]
     // What a browser half asks for the page has: DSH's web app gives it, not an installer.
     const isOfPage = (file: string, imported: string) =>
-      file === 'dist/client.js' && PAGE_MODULES.some((module) => packageOf(module) === imported)
+      file === 'dist/client.cjs' && PAGE_MODULES.some((module) => packageOf(module) === imported)
     const undeclared = code.flatMap(([file, source]) =>
       importsOf(source)
         .map(packageOf)

@@ -49,7 +49,7 @@ function BoxShape({ face, ...props }: BoxProps & { face: Face }) {
       <MarkShape mark={face.mark} x={10} y={9} />
       <g clipPath="url(#dg-inside)">
         <text aria-hidden="true" className="dg-title" x={33} y={22}>
-          {shorten(face.title, 24)}
+          {shorten(face.title, 22)}
         </text>
         <text aria-hidden="true" className="dg-word" x={33} y={39}>
           {shorten(face.word, 27)}
