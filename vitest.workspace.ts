@@ -18,6 +18,7 @@ const projects: TestProjectConfiguration[] = [
     test: {
       name: 'unit',
       include: ['packages/*/tests/**/*.spec.ts', 'examples/**/tests/**/*.spec.ts', 'tests/unit/**/*.spec.ts'],
+      globalSetup: ['packages/durable-log/tests/support/postgres-setup.ts'],
       testTimeout: 30_000,
     },
   },

@@ -1,7 +1,7 @@
 /**
  * Builds every package: JavaScript with tsup, declarations with `tsc -b`
  * (tsup's own declaration step needs a compiler API that TypeScript 7 does not have).
- * Entries come from each package's `exports`, so a new door needs no second list.
+ * Entries come from each package's `exports` and `bin`, so a new door needs no second list.
  *
  * `node scripts/build.ts [folder …]` builds all packages, or the named folders of `packages/`.
  */
@@ -18,12 +18,13 @@ interface Manifest {
   readonly dependencies?: Record<string, string>
   readonly peerDependencies?: Record<string, string>
   readonly exports?: Record<string, string | { readonly default?: string }>
+  readonly bin?: Record<string, string>
 }
 
-/** Source entries of one package, read from the `default` targets of its exports. */
+/** Source entries of one package, read from the `default` targets of its exports and from its commands. */
 function entriesOf(dir: string, manifest: Manifest): Record<string, string> {
   const entries: Record<string, string> = {}
-  for (const target of Object.values(manifest.exports ?? {})) {
+  for (const target of [...Object.values(manifest.exports ?? {}), ...Object.values(manifest.bin ?? {})]) {
     const file = typeof target === 'string' ? target : target.default
     const match = file === undefined ? null : /^\.\/dist\/(.+)\.js$/.exec(file)
     if (match?.[1] !== undefined) entries[match[1]] = join(dir, 'src', `${match[1]}.ts`)

@@ -1,4 +1,4 @@
-/** `pnpm chaos [store|loop|graph|hosts]`: runs `packages/<package>/chaos/*-chaos.ts`, kills included. */
+/** `pnpm chaos [log|store|loop|graph|hosts]`: runs `packages/<package>/chaos/*-chaos.ts`, kills included. */
 import { chosen, emit, freshSeed, houseOptions, targetsIn } from './command-line.ts'
 
 interface Summary {
@@ -14,7 +14,7 @@ interface ChaosModule {
   run: (options: { rounds: number; seed: number }) => Promise<Summary>
 }
 
-const HELP = `pnpm chaos [store|loop|graph] [--rounds N] [--seed S] [--json]
+const HELP = `pnpm chaos [log|store|loop|graph] [--rounds N] [--seed S] [--json]
 
 Kills real processes with SIGKILL at random moments and checks what they acknowledged. The summary
 line is {"suite","rounds","failed","lost","doubled"}; a failed round prints the seed that repeats it
@@ -22,7 +22,8 @@ line is {"suite","rounds","failed","lost","doubled"}; a failed round prints the 
 
 /** The suite's name on the command line, by the package whose promise it tests. */
 const SUITES: Readonly<Record<string, string>> = {
-  'durable-log': 'store',
+  'durable-log': 'log',
+  'graph-control': 'store',
   'agent-loop': 'loop',
   'graph-host': 'graph',
 }

@@ -52,10 +52,14 @@ export function refreshed(manifest: Manifest): Manifest {
   const dshRange = rangeOf(compatibility.dsh.tested)
   next.engines = { ...next.engines, node: compatibility.node, dsh: dshRange }
   if (next.dsh !== undefined) next.dsh.engines = { dsh: dshRange }
-  const hosts = Object.keys(next.peerDependencies ?? {})
-  if (hosts.length > 0) {
-    next.peerDependencies = Object.fromEntries(hosts.map((host) => [host, rangeOf(listOf(host))]))
-    next.peerDependenciesMeta = Object.fromEntries(hosts.map((host) => [host, { optional: true }]))
+  const peers = Object.keys(next.peerDependencies ?? {})
+  const hosts = peers.filter((peer) => peer.startsWith('@deepseek-ai/'))
+  if (peers.length > 0) {
+    next.peerDependencies = {
+      ...next.peerDependencies,
+      ...Object.fromEntries(hosts.map((host) => [host, rangeOf(listOf(host))])),
+    }
+    next.peerDependenciesMeta = Object.fromEntries(peers.map((peer) => [peer, { optional: true }]))
     next.devDependencies = {
       ...next.devDependencies,
       ...Object.fromEntries(hosts.map((host) => [host, listOf(host).at(-1) ?? '*'])),

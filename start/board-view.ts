@@ -1,19 +1,17 @@
 /** A live board on a terminal: one line a work, redrawn in place. */
+import {
+  cleanLine,
+  cutTo,
+  durationText,
+  lookOf,
+  paint,
+  workLine,
+  type Look,
+  type Output,
+} from 'dsh-graph-host/board'
 import type { ProgressEvent, ProgressView, WorkEvent } from './progress.ts'
 
 const REDRAW_MS = 200
-const MARKS: Readonly<Record<WorkEvent['status'], string>> = {
-  waiting: '·',
-  ready: '○',
-  claimed: '◔',
-  running: '◐',
-  completed: '●',
-  failed: '✗',
-  cancelled: '⊘',
-  stopped: '■',
-  superseded: '↻',
-  skipped: '–',
-}
 
 interface Row {
   readonly event: WorkEvent
@@ -22,25 +20,24 @@ interface Row {
 }
 
 /** The part of a terminal that the board needs. */
-export interface Terminal {
+export interface Terminal extends Output {
   write(text: string): unknown
-  readonly columns?: number
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)}s`
-}
+type Environment = Readonly<Record<string, string | undefined>>
 
 class Board implements ProgressView {
   private readonly terminal: Terminal
+  private readonly environment: Environment
   private readonly startedAt: number
   private readonly rows = new Map<string, Row>()
   private headline = 'starting'
   private drawn = 0
   private readonly timer: ReturnType<typeof setInterval>
 
-  constructor(terminal: Terminal, startedAt: number) {
+  constructor(terminal: Terminal, startedAt: number, environment: Environment) {
     this.terminal = terminal
+    this.environment = environment
     this.startedAt = startedAt
     this.timer = setInterval(() => this.draw(), REDRAW_MS)
     this.timer.unref()
@@ -74,18 +71,24 @@ class Board implements ProgressView {
     })
   }
 
+  /** The width is asked for at each draw: a person may resize the window. */
   private lines(): string[] {
-    const width = Math.max(20, (this.terminal.columns ?? 80) - 1)
+    const look: Look = lookOf(this.terminal, this.environment)
     const now = Date.now()
-    const works = [...this.rows.values()].map(({ event, startedAt, endedAt }) => {
-      const elapsed = startedAt === undefined ? '' : seconds((endedAt ?? now) - startedAt)
-      const operator = event.operatorId === undefined ? '' : event.operatorId.slice(0, 24)
-      const name = (event.title ?? event.workId).slice(0, 24)
-      return `  ${MARKS[event.status]} ${name.padEnd(24)} ${event.status.padEnd(10)} ${elapsed.padStart(6)}  ${operator}${event.detail === undefined ? '' : `  ${event.detail}`}`
-    })
-    return [`agent graph  ${seconds(now - this.startedAt)}  ${this.headline}`, ...works].map((line) =>
-      line.slice(0, width),
+    const works = [...this.rows.values()].map(({ event, startedAt, endedAt }) =>
+      workLine(
+        {
+          workId: event.workId,
+          title: event.title,
+          status: event.status,
+          elapsedMs: startedAt === undefined ? undefined : (endedAt ?? now) - startedAt,
+          note: event.detail,
+        },
+        look,
+      ),
     )
+    const head = `agent graph  ${durationText(now - this.startedAt)}  ${cleanLine(this.headline)}`
+    return [paint(cutTo(head, look.columns), 'bold', look), ...works]
   }
 
   private draw(): void {
@@ -96,6 +99,11 @@ class Board implements ProgressView {
   }
 }
 
-export function createBoardView(terminal: Terminal, startedAt: number): ProgressView {
-  return new Board(terminal, startedAt)
+/** @param environment says whether colours are wanted (`NO_COLOR`). */
+export function createBoardView(
+  terminal: Terminal,
+  startedAt: number,
+  environment: Environment = process.env,
+): ProgressView {
+  return new Board(terminal, startedAt, environment)
 }

@@ -1,5 +1,6 @@
 /** `pnpm start`: boots cordis.yml and runs one supervised graph. See `HELP`. */
 import { join, resolve } from 'node:path'
+import { canRedraw } from 'dsh-graph-host/board'
 import { createBoardView } from './board-view.ts'
 import { createJsonView, createLineView } from './line-view.ts'
 import { DEFAULT_TASK, HELP, parseOptions, type StartOptions } from './options.ts'
@@ -12,7 +13,9 @@ const PROJECT = resolve(import.meta.dirname, '..')
 function viewOf(options: StartOptions, startedAt: number): ProgressView {
   const write = (text: string) => void process.stdout.write(text)
   if (options.json) return createJsonView(write, startedAt)
-  return process.stdout.isTTY ? createBoardView(process.stdout, startedAt) : createLineView(write, startedAt)
+  return canRedraw(process.stdout, process.env)
+    ? createBoardView(process.stdout, startedAt)
+    : createLineView(write, startedAt)
 }
 
 function printResult(result: object): void {

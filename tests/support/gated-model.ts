@@ -6,7 +6,7 @@ import { speakerOf, supervisingModel, type SupervisingModel } from './supervisin
 export type Speaker = ReturnType<typeof speakerOf>
 
 /** What the root answers to a wake that tells of a work that was stopped. */
-export const STOPPED_ANSWER = 'I was told to stop.'
+const STOPPED_ANSWER = 'I was told to stop.'
 
 function isTold({ lastSaid }: WireRequest, status: string): boolean {
   return lastSaid.startsWith('Agent graph ') && lastSaid.includes(` ${status}`)

@@ -37,7 +37,11 @@ function screen(written: string): string[] {
 describe('the board', () => {
   it('redraws each work in its own line, with status, time and what it waits for', () => {
     let written = ''
-    const view = createBoardView({ write: (text) => (written += text), columns: 100 }, Date.now())
+    const view = createBoardView(
+      { write: (text) => (written += text), isTTY: true, columns: 100 },
+      Date.now(),
+      { NO_COLOR: '1' },
+    )
     view.show(work('a', 'ready'))
     view.show(work('b', 'waiting', 'waits for a'))
     view.show(work('a', 'running'))
@@ -46,13 +50,17 @@ describe('the board', () => {
     const lines = screen(written)
     expect(lines).toHaveLength(3)
     expect(lines[0]).toContain('root turn 2')
-    expect(lines[1]).toMatch(/◐ Title of a +running +\d+\.\ds/u)
-    expect(lines[2]).toMatch(/· Title of b +waiting .*waits for a/u)
+    expect(lines[1]).toMatch(/◐ a Title of a +running +\d+ms/u)
+    expect(lines[2]).toMatch(/· b Title of b +waiting .*waits for a/u)
   })
 
   it('keeps to the width of the terminal', () => {
     let written = ''
-    const view = createBoardView({ write: (text) => (written += text), columns: 40 }, Date.now())
+    const view = createBoardView(
+      { write: (text) => (written += text), isTTY: true, columns: 40 },
+      Date.now(),
+      { NO_COLOR: '1' },
+    )
     view.show(work('a', 'failed', 'x'.repeat(200)))
     view.close()
     for (const line of screen(written)) expect(line.length).toBeLessThan(40)

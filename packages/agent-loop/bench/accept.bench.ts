@@ -35,7 +35,8 @@ async function mount(ctx: Context, log: DurableLog): Promise<plugin.AgentLoopHos
   await ctx.plugin(SessionStore)
   await ctx.plugin(AgentRegistry)
   ctx.provide('durableLog', log)
-  await ctx.plugin(plugin, {})
+  // Nothing gives way: an accept is measured, not what it may do to a full queue.
+  await ctx.plugin(plugin, { queue: { ...plugin.Config({}).queue, cap: 10_000 } })
   const host = ctx.get('agentLoopHost') as plugin.AgentLoopHost
   host.registerOpener(
     (_sessionId, signal) =>

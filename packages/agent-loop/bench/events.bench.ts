@@ -15,7 +15,7 @@ import { MessageId } from '@deepseek-ai/dsh-llm'
 import SessionStore, { SessionId, type Session, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { memoryLog } from 'dsh-durable-log'
 import { systemClock } from '../src/clock.ts'
-import type { RunRecord } from '../src/run-fold.ts'
+import { accepted, started, type RunRecord } from '../src/run-record.ts'
 import { EventStreams } from '../src/streams/event-streams.ts'
 import { streamLimits } from '../src/streams/limits.ts'
 import { figureOf, type BenchFigure } from '../../../scripts/figures.ts'
@@ -91,6 +91,7 @@ class Stage {
       background: systemClock,
       warn: () => undefined,
       find: () => Promise.resolve(this.record),
+      get: () => undefined,
       runsOf: () => [this.record],
       limits: streamLimits(),
     })
@@ -132,7 +133,7 @@ class Stage {
 
   async end(): Promise<void> {
     const settled: RunRecord = { ...this.record, state: 'ok', settled: { state: 'ok' }, endedAt: Date.now() }
-    const data = { v: 1 as const, runId: settled.runId, state: 'ok' as const, endedAt: Date.now() }
+    const data = { v: 3 as const, runId: settled.runId, state: 'ok' as const, endedAt: Date.now() }
     this.streams.folded(settled, { type: 'run/settled', data }, true)
     await Promise.all(this.reading)
   }
@@ -145,9 +146,9 @@ class Stage {
 
   private async begin(readers: number, stalled: number): Promise<void> {
     const { runId } = this.record
-    const accepted = { type: 'run/accepted', data: {} } as never
-    this.streams.folded({ ...this.record, attempt: 0, state: 'accepted' }, accepted, true)
-    const data = { v: 1 as const, runId, attempt: 1, startedAt: Date.now() }
+    const entry = { type: 'run/accepted', data: {} } as never
+    this.streams.folded({ ...this.record, attempt: 0, state: 'accepted' }, entry, true)
+    const data = { v: 2 as const, runId, attempt: 1, startedAt: Date.now(), via: 'turn' as const }
     this.streams.folded(this.record, { type: 'run/started', data }, true)
     for (let index = 0; index < readers; index += 1) {
       const events = this.streams.subscribe({ runId })
@@ -175,20 +176,21 @@ async function drain(events: AsyncIterable<unknown>): Promise<void> {
 }
 
 function recordOf(sessionId: string): RunRecord {
-  return {
-    runId: 'run_bench',
+  const now = Date.now()
+  const began = accepted(
     sessionId,
-    key: 'k',
-    fingerprint: 'f'.repeat(64),
-    messageId: 'run-message_bench',
-    acceptedAt: Date.now(),
-    request: undefined,
-    state: 'running',
-    attempt: 1,
-    startedAt: Date.now(),
-    settled: undefined,
-    endedAt: undefined,
-  }
+    {
+      v: 2,
+      runId: 'run_bench',
+      key: 'k',
+      fingerprint: 'f'.repeat(64),
+      messageId: 'run-message_bench',
+      acceptedAt: now,
+      request: { message: 'hi', provenance: { kind: 'user' }, mode: 'followup', lane: 'main' },
+    },
+    0,
+  )
+  return started(began, { v: 2, runId: 'run_bench', attempt: 1, startedAt: now, via: 'turn' }, undefined)
 }
 
 let collectGarbage: (() => void) | undefined

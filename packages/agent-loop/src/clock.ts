@@ -6,6 +6,8 @@ export const MAX_DELAY_MS = 2_147_483_647
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number
+  /** Milliseconds that no change of the system time moves. */
+  monotonic(): number
   /** Calls `callback` once after `delayMs`; the returned function cancels it and may be called late. */
   after(delayMs: number, callback: () => void): () => void
 }
@@ -13,6 +15,7 @@ export interface Clock {
 /** As the system clock; its timers do not keep a process alive. */
 export const backgroundClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(delayMs, MAX_DELAY_MS)).unref()
     return () => clearTimeout(timer)
@@ -21,6 +24,7 @@ export const backgroundClock: Clock = {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(delayMs, MAX_DELAY_MS))
     return () => clearTimeout(timer)

@@ -3,123 +3,120 @@
  * and the watcher of turns together. Its verbs are those of `AgentLoopHost`.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import { DurableLogError, type DurableLog } from 'dsh-durable-log'
+import { SessionId } from '@deepseek-ai/dsh-session'
+import { DurableLogError, type DurableLog, type LeaseStore } from 'dsh-durable-log'
+import { abortRuns } from './abort-runs.ts'
+import { decideAcceptance, type Acceptance } from './acceptance.ts'
 import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
 import { AgentLoopError } from './errors.ts'
-import { Lanes } from './lanes.ts'
-import { RunLedger } from './ledger.ts'
-import { Openers } from './openers.ts'
-import { Recovery } from './recovery.ts'
-import { checkAbortRequest, checkRunRequest, checkWaitRequest, type CheckedRunRequest } from './request.ts'
-import { viewOf, type RunFold, type RunRecord } from './run-fold.ts'
-import { isRunMessageId, messageIdOf } from './run-message.ts'
+import { HostParts } from './host-parts.ts'
+import type { LeavingPorts } from './leaving-run.ts'
+import type { ModelDetours } from './model-detours.ts'
+import type { QueueDoor, SessionSettings } from './queue-types.ts'
+import {
+  checkAbortRequest,
+  checkDefaults,
+  checkRunRequest,
+  checkSessionId,
+  checkWaitRequest,
+  type CheckedRunRequest,
+} from './request.ts'
+import type { RunFold } from './run-fold.ts'
+import { viewOf, type RunRecord } from './run-record.ts'
 import type { Decision } from './run-stream.ts'
-import type { RunnerPorts } from './runner.ts'
-import { endingOfStop } from './settlement.ts'
-import { EventStreams, type StreamLimits } from './streams/event-streams.ts'
-import { TurnWatcher } from './turn-watch.ts'
-import type { AcceptedRun, AgentLoopHost, LaneSnapshot, RunOutcome, RunView, SessionOpener } from './types.ts'
-import { Waiters } from './waiters.ts'
+import { settingsOf } from './session-settings.ts'
+import type { EventStreams } from './streams/event-streams.ts'
+import type {
+  AcceptedRun,
+  AgentLoopHost,
+  LaneMetrics,
+  LaneSnapshot,
+  RunListener,
+  RunOutcome,
+  RunView,
+  SessionOpener,
+} from './types.ts'
 
 const DEFAULT_WAIT_MS = 30_000
+const DEFAULT_DRAIN_MS = 30_000
 
 export interface RunHostOptions {
   /** Owns the listeners and the agents that are resumed; injects `agents` and `sessions`. */
   readonly ctx: Context
   readonly log: DurableLog
   readonly clock: Clock
-  readonly defaultTimeoutMs: number
-  readonly graceMs: number
-  readonly outgoing: RunnerPorts['outgoing']
-  readonly events: { readonly limits: StreamLimits; readonly background: Clock }
+  readonly config: Config
+  /** Leases of sessions; they have a clock of their own. */
+  readonly leases: LeaseStore
+  readonly leaseClock: Clock
+  readonly background: Clock
+  readonly outgoing: LeavingPorts['outgoing']
+  readonly detours: ModelDetours
 }
 
 export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'registerMessagingTool'> {
-  readonly events: EventStreams
-  private readonly clock: Clock
-  private readonly ledger: RunLedger
-  private readonly openers: Openers
-  private readonly traffic: Lanes
-  private readonly recovery: Recovery
-  private readonly waiters: Waiters
+  readonly queue: QueueDoor
+  private readonly options: RunHostOptions
+  private readonly parts: HostParts
   /** Runs whose acceptance failed in the log, which may have stored it all the same. */
   private readonly unsure = new Set<string>()
+  /** Runs that are being accepted here. */
+  private readonly accepting = new Set<string>()
+  private isDraining = false
   private closing: Promise<void> | undefined
 
-  constructor({ ctx, log, clock, defaultTimeoutMs, graceMs, outgoing, events }: RunHostOptions) {
-    const { agents, sessions } = ctx
-    const logger = ctx.logger('agent-loop-host')
-    const warn = (text: string): void => void logger.warn(text)
-    this.clock = clock
-    this.waiters = new Waiters(clock)
-    this.openers = new Openers(ctx)
-    this.events = new EventStreams({
-      ...events,
-      ctx,
-      log,
-      clock,
-      warn,
-      find: (runId) => this.ledger.find(runId),
-      runsOf: (sessionId) => this.ledger.stream(sessionId).fold.all(),
-    })
-    this.ledger = new RunLedger(log, {
-      folded: (run, entry, isOwn) => this.events.folded(run, entry, isOwn),
+  constructor(options: RunHostOptions) {
+    this.options = options
+    this.parts = new HostParts(options, {
+      accepted: (run) => this.onAccepted(run),
       settled: (run) => this.onSettled(run),
-      quarantined: (error) => warn(error.message),
-      readFailed: (sessionId, error) =>
-        warn(`the runs of session ${JSON.stringify(sessionId)} were not read: ${String(error)}`),
+      viewOf: (run) => this.view(run),
     })
-    this.traffic = new Lanes({
-      clock,
-      ledger: this.ledger,
-      openers: this.openers,
-      watcher: new TurnWatcher(ctx),
-      flush: (session) => sessions.flush(session),
-      detached: (operation) => agents.withoutInitiator(operation),
-      warn,
-      outgoing,
-      defaultTimeoutMs,
-      graceMs,
-    })
-    const { ledger, openers, traffic: lanes } = this
-    this.recovery = new Recovery({ ledger, lanes, openers, warn })
-    ctx.on('agent/created', ({ agent }) => this.recovery.onAgentCreated(agent))
-    ctx.on('agent/session-start', ({ agent }) => this.recovery.clearInbox(agent))
+    this.queue = this.parts.queueDoor(() => this.assertOpen())
+  }
+
+  get events(): EventStreams {
+    return this.parts.streams
   }
 
   /** Reads what is stored and takes up the runs of sessions that are live here. */
-  recover(): Promise<void> {
-    return this.recovery.start()
+  async recover(): Promise<void> {
+    this.parts.watcher.resume(this.options.ctx.agents.list())
+    await this.parts.recovery.start()
   }
 
   /** The open run of a session whose message has this id. */
   runIdOf(sessionId: string, messageId: string): string | undefined {
-    if (!isRunMessageId(messageId)) return undefined
-    const { fold } = this.ledger.stream(sessionId)
-    return fold.open().find((runId) => fold.get(runId)?.messageId === messageId)
+    return this.parts.runIdOf(sessionId, messageId)
   }
 
   /** Takes up every open run, also those of sessions that nobody opened here. */
   adoptAll(): void {
-    if (this.closing === undefined) this.recovery.adoptAll()
+    if (this.closing === undefined) this.parts.recovery.adoptAll()
   }
 
   async accept(input: unknown): Promise<AcceptedRun> {
     this.assertOpen()
     const request = checkRunRequest(input)
     const { sessionId } = request
-    const stream = this.ledger.stream(sessionId)
-    const giveBack = this.ledger.reserve(request.runId, sessionId)
+    const lane = this.laneFor(request)
+    const { ledger } = this.parts
+    const stream = ledger.stream(sessionId)
+    const giveBack = ledger.reserve(request.runId, sessionId)
+    this.accepting.add(request.runId)
     try {
-      const { runId, isNew } = await stream.transact((fold) => this.decideAccept(fold, request))
+      const { runId, isNew, isStarted } = await stream.transact((fold) => this.decide(fold, request, lane))
       const run = stream.fold.get(runId)
       if (run === undefined) throw new Error(`run ${runId} vanished while it was accepted`)
-      this.takeUp(run, isNew || this.unsure.delete(runId))
+      this.takeUp(run, isNew || this.unsure.delete(runId), isStarted)
+      if (isNew && run.request?.mode === 'interrupt') this.interrupt(run)
       return { runId, status: 'accepted', acceptedAt: run.acceptedAt }
     } catch (error) {
       if (error instanceof DurableLogError) this.unsure.add(request.runId)
       throw error
     } finally {
+      this.accepting.delete(request.runId)
       giveBack()
     }
   }
@@ -128,49 +125,80 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     this.assertOpen()
     const { runId, timeoutMs = DEFAULT_WAIT_MS, signal } = checkWaitRequest(input)
     signal?.throwIfAborted()
-    if ((await this.ledger.find(runId)) === undefined) {
+    const { ledger, waiters } = this.parts
+    const known = await ledger.find(runId)
+    if (known === undefined) {
       throw new AgentLoopError('run-not-found', `no run ${JSON.stringify(runId)} was ever accepted`)
     }
     this.assertOpen()
-    if (!this.isSettled(runId) && timeoutMs > 0) await this.waiters.wait(runId, timeoutMs, signal)
-    const run = await this.ledger.find(runId)
+    if (known.settled === undefined && timeoutMs > 0) {
+      const leave = this.enterWait(known)
+      try {
+        await waiters.wait(runId, timeoutMs, signal)
+      } finally {
+        leave()
+      }
+    }
+    const run = await ledger.find(runId)
     if (run === undefined) throw new Error(`run ${runId} vanished while it was waited for`)
-    return outcomeOf(run)
+    return outcomeOf(this.view(run))
   }
 
   async abort(input: unknown): Promise<{ aborted: boolean; runIds: readonly string[] }> {
     this.assertOpen()
-    const request = checkAbortRequest(input)
-    const stop = { kind: 'abort' as const, cause: request.cause }
-    const runs = await this.openRunsOf(request)
-    // All leave the queue first: otherwise the lane would promote one while the others are settled.
-    const idle = runs.filter(
-      (run) => this.traffic.remove(run) || this.traffic.control(run.runId) === undefined,
-    )
-    for (const run of runs) this.traffic.control(run.runId)?.stop(stop)
-    try {
-      for (const run of idle) await this.traffic.settle(run, endingOfStop(stop))
-    } catch (error) {
-      for (const run of idle) if (!this.isSettled(run.runId)) this.traffic.enqueue(run)
-      throw error
-    }
-    return { aborted: runs.length > 0, runIds: runs.map((run) => run.runId) }
+    return await abortRuns(this.parts, checkAbortRequest(input))
   }
 
   async read(runId: string): Promise<RunView | undefined> {
     this.assertOpen()
-    const run = await this.ledger.find(runId)
-    return run === undefined ? undefined : viewOf(run)
+    const run = await this.parts.ledger.find(runId)
+    return run === undefined ? undefined : this.view(run)
   }
 
   lanes(): readonly LaneSnapshot[] {
-    return this.traffic.snapshots()
+    return this.parts.snapshots()
+  }
+
+  metrics(): readonly LaneMetrics[] {
+    return this.parts.book.metrics(this.options.clock.now())
+  }
+
+  async configure(sessionId: unknown, input: unknown): Promise<SessionSettings> {
+    this.assertOpen()
+    const id = checkSessionId('configure', sessionId)
+    const changes = checkDefaults(input)
+    const stream = this.parts.ledger.stream(id)
+    await stream.transact(() => ({
+      entries: [{ type: 'session/configured', data: { v: 1, changes } }],
+      result: undefined,
+    }))
+    return settingsOf(stream.fold.defaults, this.options.config.queue)
+  }
+
+  async settings(sessionId: unknown): Promise<SessionSettings> {
+    this.assertOpen()
+    const stream = this.parts.ledger.stream(checkSessionId('settings', sessionId))
+    await stream.refresh()
+    return settingsOf(stream.fold.defaults, this.options.config.queue)
+  }
+
+  async drain({ limitMs = DEFAULT_DRAIN_MS }: { limitMs?: number } = {}): Promise<{
+    left: readonly string[]
+  }> {
+    this.assertOpen()
+    this.isDraining = true
+    return { left: await this.parts.lanes.drain(limitMs) }
+  }
+
+  observe(listener: RunListener): () => void {
+    this.assertOpen()
+    return this.parts.listeners.add(listener)
   }
 
   registerOpener(opener: SessionOpener): () => void {
     this.assertOpen()
-    const unregister = this.openers.register(opener)
-    const endProbe = this.recovery.probe(opener)
+    const unregister = this.parts.openers.register(opener)
+    const endProbe = this.parts.recovery.probe(opener)
     return () => {
       unregister()
       endProbe()
@@ -179,13 +207,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
 
   /** Refuses everything new, lets go of what runs, and resolves when nothing is under way. Idempotent. */
   close(): Promise<void> {
-    this.closing ??= (async () => {
-      this.waiters.close()
-      this.recovery.close()
-      await this.traffic.close()
-      await this.ledger.close()
-      await this.events.close()
-    })()
+    this.closing ??= this.parts.close()
     return this.closing
   }
 
@@ -194,86 +216,115 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     throw new AgentLoopError('closed', 'the agent-loop host is shutting down; ask again after its start')
   }
 
-  private decideAccept(
-    fold: RunFold,
-    request: CheckedRunRequest,
-  ): Decision<{ runId: string; isNew: boolean }> {
-    this.assertOpen()
-    const { runId, idempotencyKey: key, fingerprint, message, provenance, timeoutMs } = request
-    const known = fold.withKey(key)
-    if (known?.fingerprint === fingerprint) return { result: { runId: known.runId, isNew: false } }
-    if (known !== undefined) throw taken('idempotency key', key, known)
-    const namesake = fold.get(runId)
-    if (namesake !== undefined) throw taken('run id', runId, namesake)
-    const data = {
-      v: 1 as const,
-      runId,
-      key,
-      fingerprint,
-      messageId: messageIdOf(runId),
-      acceptedAt: this.clock.now(),
-      request: { message, provenance, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+  /** @throws `invalid` for a lane that is not declared. */
+  private laneFor({ lane, sessionId }: CheckedRunRequest): string {
+    const { book } = this.parts
+    if (lane !== undefined && !book.isDeclared(lane)) {
+      throw new AgentLoopError(
+        'invalid',
+        `accept refused: lane: ${JSON.stringify(lane)} is not declared; declared are ${book.declared.join(', ')}`,
+      )
     }
-    return { entry: { type: 'run/accepted', data }, result: { runId, isNew: true } }
+    if (lane !== undefined) return lane
+    const agent = this.options.ctx.agents.get(SessionId(sessionId))
+    return agent?.session.header.origin === 'subagent' && book.isDeclared('subagent') ? 'subagent' : 'main'
+  }
+
+  private decide(fold: RunFold, request: CheckedRunRequest, lane: string): Decision<Acceptance> {
+    this.assertOpen()
+    const { clock, config } = this.options
+    const { book } = this.parts
+    const retryAfterMs = book.retryAfterMs(lane)
+    return decideAcceptance(fold, request, {
+      now: clock.now(),
+      settings: settingsOf(fold.defaults, config.queue),
+      lane,
+      maxQueuedPerSession: config.maxQueuedPerSession,
+      laneFull: book.hasRoom(lane, request.sessionId) ? undefined : retryAfterMs,
+      retryAfterMs,
+      draining: this.isDraining,
+      startEpoch: this.parts.lanes.startEpoch(request.sessionId, book.keyOf(lane, request.sessionId)),
+    })
   }
 
   /** A run in the log that is neither queued here nor ours is driven by the process that accepted it. */
-  private takeUp(run: RunRecord, isOurs: boolean): void {
+  private takeUp(run: RunRecord, isOurs: boolean, isStarted = false): void {
     if (run.settled !== undefined || this.closing !== undefined) return
-    if (this.traffic.has(run)) this.traffic.release(run.sessionId)
-    else if (isOurs) this.traffic.enqueue(run)
+    const { lanes, steering } = this.parts
+    if (lanes.has(run)) lanes.release(run.sessionId)
+    else if (isOurs) lanes.enqueue(run, isStarted)
+    steering.offer(run.sessionId)
   }
 
-  private async openRunsOf(request: {
-    runId?: string | undefined
-    sessionId?: string | undefined
-  }): Promise<readonly RunRecord[]> {
-    const { runId, sessionId } = request
-    if (runId === undefined) {
-      const stream = this.ledger.stream(sessionId ?? '')
-      await stream.refresh()
-      const { fold } = stream
-      return fold.open().flatMap((id) => fold.get(id) ?? [])
-    }
-    const run = await this.ledger.find(runId)
-    if (run === undefined || run.settled !== undefined) return []
-    if (sessionId === undefined || sessionId === run.sessionId) return [run]
-    throw new AgentLoopError(
-      'invalid',
-      `abort refused: run ${JSON.stringify(runId)} belongs to session ${JSON.stringify(run.sessionId)}`,
+  private interrupt(run: RunRecord): void {
+    const active = this.parts.lanes.active(run.sessionId)
+    if (active === undefined || active.runId === run.runId) return
+    active.control.stop({ kind: 'interrupt', by: run.runId })
+  }
+
+  /** Whoever waits inside a turn must not wait for what the turn itself holds up. */
+  private enterWait(run: RunRecord): () => void {
+    const { lanes, ledger, book, selfWaits, heldTurns } = this.parts
+    const { sessionId } = heldTurns
+    if (sessionId === undefined) return () => undefined
+    const runId = lanes.active(sessionId)?.runId
+    const holder = runId === undefined ? undefined : ledger.get(runId)
+    const lane = holder === undefined ? undefined : book.laneOf(holder)
+    const hasBegun = run.attempt > 0 || lanes.control(run.runId) !== undefined
+    const awaited = { runId: run.runId, sessionId: run.sessionId, lane: book.laneOf(run), hasBegun }
+    return selfWaits.enter({ sessionId, runId, lane }, awaited)
+  }
+
+  private view(run: RunRecord): RunView {
+    const { config, clock } = this.options
+    this.parts.ledger.stream(run.sessionId).fold.forgetBefore(clock.now() - config.retentionMs)
+    const view = viewOf(this.parts.ledger.get(run.runId) ?? run)
+    return this.isQueued(run, view) ? { ...view, state: 'queued' } : view
+  }
+
+  /** A steer that no turn took waits like any other run. */
+  private isQueued({ runId, via }: RunRecord, { state }: RunView): boolean {
+    const { lanes } = this.parts
+    if (state === 'accepted') return lanes.isQueued(runId) || lanes.control(runId) !== undefined
+    return (
+      state === 'running' && via === 'steer' && lanes.isQueued(runId) && lanes.control(runId) === undefined
     )
   }
 
-  private isSettled(runId: string): boolean {
-    return this.ledger.get(runId)?.settled !== undefined
+  /** A run that another process accepted for a session that is ours is ours to run. */
+  private onAccepted(run: RunRecord): void {
+    const { leases, listeners } = this.parts
+    listeners.tell((listener) => listener.accepted?.(this.view(run)))
+    // The acceptance itself takes up what is accepted here.
+    if (this.closing !== undefined || this.accepting.has(run.runId)) return
+    if (leases.epoch(run.sessionId) === undefined) return
+    // What follows in the same append is folded first.
+    queueMicrotask(() => this.takeUp(this.parts.ledger.get(run.runId) ?? run, true))
   }
 
   private onSettled(run: RunRecord): void {
     this.unsure.delete(run.runId)
-    this.traffic.remove(run)
+    const { lanes, waiters, listeners, book } = this.parts
+    lanes.remove(run)
     // Only a run that another process settled is still under way here.
-    this.traffic.control(run.runId)?.stop({ kind: 'abort', cause: 'another process settled the run' })
-    this.waiters.settled(run.runId)
+    lanes.control(run.runId)?.stop({ kind: 'abort', cause: 'another process settled the run' })
+    book.countSettled(run)
+    waiters.settled(run.runId)
+    listeners.tell((listener) => listener.settled?.(this.view(run)))
   }
 }
 
-function taken(what: string, name: string, run: RunRecord): AgentLoopError {
-  return new AgentLoopError(
-    'conflict',
-    `${what} ${JSON.stringify(name)} of session ${JSON.stringify(run.sessionId)} belongs to another ` +
-      `request (run ${run.runId}); repeat that request unchanged or choose another ${what}`,
-  )
-}
-
-function outcomeOf(run: RunRecord): RunOutcome {
-  const { state, startedAt, endedAt, reply, usage, error } = viewOf(run)
+function outcomeOf(view: RunView): RunOutcome {
+  const { state, startedAt, endedAt, reply, usage, error, result } = view
+  const hasEnded = endedAt !== undefined
   return {
-    status: run.settled === undefined ? 'timeout' : state === 'ok' ? 'ok' : 'error',
+    status: !hasEnded ? 'timeout' : state === 'ok' ? 'ok' : 'error',
     state,
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(endedAt === undefined ? {} : { endedAt }),
     ...(reply === undefined ? {} : { reply }),
     ...(usage === undefined ? {} : { usage }),
     ...(error === undefined ? {} : { error }),
+    ...(result === undefined ? {} : { result }),
   }
 }

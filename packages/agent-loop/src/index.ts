@@ -39,19 +39,39 @@ export type {
 } from './streams/types.ts'
 export type { FinishedCall } from './streams/turn-translator.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'
+export type {
+  DropPolicy,
+  QueueDoor,
+  QueuedItem,
+  QueueMode,
+  QueueSettings,
+  RunPriority,
+  SessionDefaults,
+  SessionSettings,
+} from './queue-types.ts'
 export {
   TERMINAL_RUN_STATES,
   type AcceptedRun,
   type AgentLoopHost,
+  type LaneMetrics,
   type LaneSnapshot,
+  type ObservedTurn,
+  type PromptReport,
+  type RunAttachment,
   type RunError,
+  type RunListener,
+  type RunModel,
   type RunOutcome,
+  type RunPayload,
   type RunProvenance,
   type RunRequest,
+  type RunResult,
   type RunState,
   type RunUsage,
   type RunView,
   type SessionOpener,
+  type ThinkingLevel,
+  type VerboseLevel,
 } from './types.ts'
 
 declare module '@deepseek-ai/cordis' {

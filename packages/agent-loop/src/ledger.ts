@@ -5,14 +5,16 @@
 import type { DurableLog, StreamHead } from 'dsh-durable-log'
 import { RUN_STREAM_PREFIX, type RunEntry } from './entries.ts'
 import { AgentLoopError } from './errors.ts'
-import type { RunRecord } from './run-fold.ts'
+import type { RunRecord } from './run-record.ts'
 import { RunStream } from './run-stream.ts'
 
 /** How many streams are read at a time when the ledger opens. */
 const READERS = 8
 
 export interface LedgerListener {
-  /** Each entry in order; not `isOwn` when it was read and not written here. */
+  /** A run is there, accepted by this process or another one. */
+  accepted(record: RunRecord): void
+  /** Each entry of a run in order; not `isOwn` when it was read and not written here. */
   folded(record: RunRecord, entry: RunEntry, isOwn: boolean): void
   /** A run got its terminal entry, from this process or another one. */
   settled(record: RunRecord): void
@@ -42,6 +44,7 @@ export class RunLedger {
     if (stream === undefined) {
       stream = new RunStream(this.log, sessionId, (record, entry, isOwn) => {
         if (!this.sessionByRun.has(record.runId)) this.sessionByRun.set(record.runId, sessionId)
+        if (entry.type === 'run/accepted') this.listener.accepted(record)
         this.listener.folded(record, entry, isOwn)
         if (entry.type === 'run/settled') this.listener.settled(record)
       })

@@ -2,6 +2,7 @@
  * Ties one host to the fiber it lives on: open it, recover, provide it, and close it with the fiber.
  */
 import type { Context } from '@deepseek-ai/cordis'
+import { leaseStore, type Processes } from 'dsh-durable-log'
 import { backgroundClock, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { RunHost } from './host.ts'
@@ -9,38 +10,55 @@ import { HookHost } from './hooks/hook-host.ts'
 import { loadHooks, startHooks } from './hooks/start-hooks.ts'
 import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
 import { openDoor } from './door.ts'
-import { streamLimits } from './streams/limits.ts'
+import { ModelDetours } from './model-detours.ts'
 
 /** The part of the Cordis loader that tells when a boot has settled. */
 interface Settling {
   await(): Promise<unknown>
 }
 
+/** Hosts follow each other in one process, which has one at a time: the next takes its sessions at once. */
+const HOLDER = 'dsh-agent-loop-host'
+
+export interface MountOptions {
+  readonly clock?: Clock
+  /** The clock of the leases, which live longer than any run. */
+  readonly leaseClock?: Clock
+  /** Times what nobody waits for. */
+  readonly background?: Clock
+  readonly processes?: Processes
+}
+
 /**
  * Resolves when the host has read what is stored and `ctx.agentLoopHost` is there.
  *
  * @param ctx injects `agents`, `sessions` and `durableLog`.
- * @param background times what nobody waits for.
  */
 export async function mountHost(
   ctx: Context,
   config: Config,
-  clock: Clock = systemClock,
-  background: Clock = backgroundClock,
+  { clock = systemClock, leaseClock = clock, background = backgroundClock, processes }: MountOptions = {},
 ): Promise<RunHost> {
-  const { defaultTimeoutMs, graceMs } = config
   const log = ctx.durableLog
+  const leases = leaseStore({
+    log,
+    holderId: HOLDER,
+    ttlMs: config.leaseMs,
+    clock: { now: () => leaseClock.now(), monotonic: () => leaseClock.monotonic() },
+    ...(processes === undefined ? {} : { processes }),
+  })
+  const detours = new ModelDetours()
   const settings = config.hooks ?? DEFAULT_HOOK_SETTINGS
-  const hooks = new HookHost({
+  const hooks: HookHost = new HookHost({
     ctx,
     log,
     clock,
     settings,
+    detours,
     runIdOf: (sessionId, messageId) => host.runIdOf(sessionId, messageId),
   })
   const outgoing = hooks.outgoing.bind(hooks)
-  const events = { limits: streamLimits(config.events), background }
-  const host = new RunHost({ ctx, log, clock, defaultTimeoutMs, graceMs, outgoing, events })
+  const host = new RunHost({ ctx, log, clock, config, leases, leaseClock, background, outgoing, detours })
   ctx.effect(
     () => async () => void (await Promise.all([hooks.stop(), host.close()])),
     'lanes and hooks of the agent-loop host',

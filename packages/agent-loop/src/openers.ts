@@ -6,18 +6,24 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { AgentLoopError } from './errors.ts'
-import { resumeSession } from './resume-session.ts'
+import type { DescribedData } from './entries.ts'
+import { createKeyedSession, resumeSession } from './resume-session.ts'
 import type { SessionOpener } from './types.ts'
 
 export class Openers {
   private readonly ctx: Context
   private readonly agents: Context['agents']
+  private readonly describe: (sessionId: string) => DescribedData | undefined
   private readonly registered: SessionOpener[] = []
   private readonly opening = new Map<string, Promise<unknown>>()
 
-  /** @param ctx owns the agents that the default opener resumes. */
-  constructor(ctx: Context) {
+  /**
+   * @param ctx owns the agents that the default opener makes and resumes.
+   * @param describe what is known of a session that a key names.
+   */
+  constructor(ctx: Context, describe: (sessionId: string) => DescribedData | undefined) {
     this.ctx = ctx
+    this.describe = describe
     this.agents = ctx.agents
   }
 
@@ -64,8 +70,13 @@ export class Openers {
   }
 
   private async resume(sessionId: string, signal: AbortSignal): Promise<Agent> {
+    const described = this.describe(sessionId)
     try {
-      return await resumeSession(this.ctx, this.agents, sessionId, signal)
+      const made =
+        described?.key === undefined
+          ? undefined
+          : await createKeyedSession(this.ctx, this.agents, sessionId, described, signal)
+      return made ?? (await resumeSession(this.ctx, this.agents, sessionId, signal))
     } catch (error) {
       // Somebody else, a person in the web app for one, may have opened it meanwhile.
       const agent = this.live(sessionId)

@@ -7,8 +7,7 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import type { Lanes } from './lanes.ts'
 import type { RunLedger } from './ledger.ts'
 import type { Openers } from './openers.ts'
-import type { RunFold } from './run-fold.ts'
-import { isRunMessageId } from './run-message.ts'
+import { runMessageIdOf } from './run-message.ts'
 import type { SessionOpener } from './types.ts'
 
 /** How many held sessions an opener is asked for at a time. */
@@ -32,7 +31,7 @@ export class Recovery {
   async start(): Promise<void> {
     await this.ledger.sync()
     for (const { fold, quarantined } of this.ledger.all()) {
-      const open = fold.open()
+      const open = fold.open().flatMap((runId) => fold.get(runId) ?? [])
       if (open.length > 0 && quarantined === undefined) this.lanes.hold(fold.sessionId, open)
     }
     for (const sessionId of this.lanes.held()) {
@@ -51,11 +50,15 @@ export class Recovery {
 
   /**
    * Takes messages of settled runs out of a resumed inbox: a run that was aborted while its session
-   * slept must not run when the session wakes up.
+   * slept must not run when the session wakes up. A steer whose turn is gone has its place in the queue.
    */
   clearInbox(agent: Agent): void {
-    for (const { id } of [...agent.inbox.nextStep, ...agent.inbox.nextTurn]) {
-      if (isRunMessageId(id) && isSettled(this.ledger.stream(agent.id).fold, id)) agent.inbox.remove(id)
+    const { nextStep, nextTurn } = agent.inbox
+    for (const { id } of nextStep) if (runMessageIdOf(id) !== undefined) agent.inbox.remove(id)
+    for (const { id } of nextTurn) {
+      const messageId = runMessageIdOf(id)
+      const { fold } = this.ledger.stream(agent.id)
+      if (messageId !== undefined && fold.withOwnMessage(messageId) === undefined) agent.inbox.remove(id)
     }
   }
 
@@ -90,11 +93,4 @@ export class Recovery {
       this.warn(`an opener failed for session ${JSON.stringify(sessionId)}, its runs wait: ${String(error)}`)
     }
   }
-}
-
-function isSettled(fold: RunFold, messageId: string): boolean {
-  for (const run of fold.all()) {
-    if (run.messageId === messageId) return run.settled !== undefined
-  }
-  return false
 }

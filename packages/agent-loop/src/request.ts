@@ -1,82 +1,35 @@
 /**
- * What a caller may ask for: the strict checks of each public request, and the fingerprint that tells
- * two run requests apart. Pure; nothing here looks at the state of a session.
+ * Reads what callers ask for: the strict checks of each public request, the session and the run id it
+ * resolves to, and the fingerprint that tells two run requests apart. Pure; nothing here looks at the
+ * state of a session.
  */
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
-import { MAX_DELAY_MS } from './clock.ts'
+import type { z } from 'zod'
 import { AgentLoopError } from './errors.ts'
-import type { RunProvenance } from './types.ts'
+import { queueModeOf, type QueueMode } from './queue-types.ts'
+import {
+  abortRequestSchema,
+  defaultsSchema,
+  runRequestSchema,
+  sessionIdSchema,
+  waitRequestSchema,
+  type DefaultsChange,
+  type StoredRequest,
+} from './request-schemas.ts'
 
-const MAX_MESSAGE_CHARACTERS = 1_000_000
-/** One entry of the durable log holds at most 4 MiB of JSON; the message leaves room for the rest. */
-const MAX_MESSAGE_JSON_BYTES = 3_900_000
+/** What of a request is stored with the run; mode and lane are settled at its acceptance. */
+export type AskedRun = Omit<StoredRequest, 'mode' | 'lane'>
 
-/** A name that ends up in stream names and logs: no control characters, no half characters. */
-function identifier(maxLength: number) {
-  return z
-    .string()
-    .min(1)
-    .max(maxLength)
-    .regex(/^[^\p{Cc}]*$/u, 'holds a control character')
-    .refine((value) => value.isWellFormed(), 'holds half a surrogate pair')
-}
-
-const delay = (min: number) => z.int().min(min).max(MAX_DELAY_MS)
-
-export const provenanceSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('user') }),
-  z.strictObject({
-    kind: z.literal('plugin'),
-    plugin: z.string().min(1).max(200),
-    summary: z.string().min(1).max(1000),
-  }),
-])
-
-const runRequestSchema = z.strictObject({
-  // A stream name takes 512 characters, `run/` among them.
-  sessionId: identifier(508),
-  message: z
-    .string()
-    .min(1)
-    .max(MAX_MESSAGE_CHARACTERS)
-    .refine((text) => text.length === 0 || text.trim() !== '', 'is blank')
-    .refine(
-      (text) =>
-        text.length > MAX_MESSAGE_CHARACTERS ||
-        Buffer.byteLength(JSON.stringify(text)) <= MAX_MESSAGE_JSON_BYTES,
-      `exceeds ${MAX_MESSAGE_JSON_BYTES} bytes as JSON`,
-    ),
-  idempotencyKey: z.string().min(1).max(256),
-  runId: identifier(256).optional(),
-  provenance: provenanceSchema.optional(),
-  timeoutMs: delay(1).optional(),
-})
-
-const waitRequestSchema = z.strictObject({
-  runId: z.string().min(1),
-  timeoutMs: z.int().min(0).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-})
-
-const abortRequestSchema = z
-  .strictObject({
-    runId: z.string().min(1).optional(),
-    sessionId: z.string().min(1).optional(),
-    cause: z.string().min(1).max(1000).optional(),
-  })
-  .refine((request) => request.runId !== undefined || request.sessionId !== undefined, {
-    message: 'names neither runId nor sessionId',
-  })
-
-/** A run request with its run id settled, and the digest of all it asks. */
+/** A run request with its session and run id settled, and the digest of all it asks. */
 export interface CheckedRunRequest {
   readonly sessionId: string
-  readonly message: string
+  /** The key that named the session, if one did. */
+  readonly sessionKey: string | undefined
   readonly idempotencyKey: string
   readonly runId: string
-  readonly provenance: RunProvenance
-  readonly timeoutMs?: number
+  readonly mode: QueueMode | undefined
+  readonly lane: string | undefined
+  readonly asked: AskedRun
   /** SHA-256 over the canonical JSON of the request, 64 hexadecimal digits. */
   readonly fingerprint: string
 }
@@ -99,6 +52,11 @@ export function defaultRunId(sessionId: string, idempotencyKey: string): string 
   return `run_${sha256(JSON.stringify([sessionId, idempotencyKey])).slice(0, 32)}`
 }
 
+/** The session that a caller's key means. */
+export function sessionIdOfKey(sessionKey: string): string {
+  return `key_${sha256(sessionKey).slice(0, 32)}`
+}
+
 function refuse(operation: string, error: z.ZodError): AgentLoopError {
   const problems = error.issues.map((issue) => {
     const where = issue.path.join('.')
@@ -111,16 +69,20 @@ function refuse(operation: string, error: z.ZodError): AgentLoopError {
 export function checkRunRequest(input: unknown): CheckedRunRequest {
   const parsed = runRequestSchema.safeParse(input)
   if (!parsed.success) throw refuse('accept', parsed.error)
-  const { sessionId, message, idempotencyKey, timeoutMs } = parsed.data
-  const asked = {
-    sessionId,
-    message,
-    idempotencyKey,
-    runId: parsed.data.runId ?? defaultRunId(sessionId, idempotencyKey),
-    provenance: parsed.data.provenance ?? { kind: 'user' as const },
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  }
-  return { ...asked, fingerprint: sha256(canonicalJson(asked)) }
+  const { sessionKey, idempotencyKey, runId: named, queueMode, lane, provenance, ...rest } = parsed.data
+  const sessionId = parsed.data.sessionId ?? sessionIdOfKey(sessionKey ?? '')
+  const runId = named ?? defaultRunId(sessionId, idempotencyKey)
+  const { sessionId: _named, ...others } = rest
+  const asked: AskedRun = { ...defined(others), provenance: provenance ?? { kind: 'user' as const } }
+  const mode = queueMode === undefined ? undefined : queueModeOf(queueMode)
+  const digested = { ...asked, sessionId, sessionKey, idempotencyKey, runId, queueMode: mode, lane }
+  const fingerprint = sha256(canonicalJson(digested))
+  return { sessionId, sessionKey, idempotencyKey, runId, mode, lane, asked, fingerprint }
+}
+
+/** Without members that are there but undefined: what is stored is lossless JSON. */
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
 }
 
 /** @throws `invalid`, naming every problem. */
@@ -142,5 +104,19 @@ export function checkAbortRequest(input: unknown): {
 } {
   const parsed = abortRequestSchema.safeParse(input)
   if (!parsed.success) throw refuse('abort', parsed.error)
+  return parsed.data
+}
+
+/** @throws `invalid`, naming every problem. */
+export function checkDefaults(input: unknown): DefaultsChange {
+  const parsed = defaultsSchema.safeParse(input)
+  if (!parsed.success) throw refuse('configure', parsed.error)
+  return parsed.data
+}
+
+/** @throws `invalid`. */
+export function checkSessionId(operation: string, sessionId: unknown): string {
+  const parsed = sessionIdSchema.safeParse(sessionId)
+  if (!parsed.success) throw refuse(operation, parsed.error)
   return parsed.data
 }

@@ -1,15 +1,17 @@
 /**
- * The default opener: resumes a persisted session with the model it last used and the preset it was
+ * The default opener: makes a session that a key names and nobody made yet, and resumes a persisted session with the model it last used and the preset it was
  * composed from, as DSH's own web host does. Sessions of subagents are refused: only their parent's
  * host knows the tool filter and the policy they ran under.
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent'
 import { foldRequestHeader, SessionId, type SessionEvent, type SessionHeader } from '@deepseek-ai/dsh-session'
+import type { DescribedData } from './entries.ts'
 import { AgentLoopError } from './errors.ts'
 
 /** What is used of DSH's optional services, each absent in some profile. */
 interface Persistence {
+  list(signal?: AbortSignal): Promise<readonly SessionHeader[]>
   inspect(
     id: SessionId,
     signal?: AbortSignal,
@@ -42,6 +44,34 @@ export async function resumeSession(
     ...(presets === undefined
       ? {}
       : { setup: async (agentCtx: Context) => void (await presets.mount(agentCtx, preset)) }),
+  })
+  return agent
+}
+
+/**
+ * Makes the session that a caller's key names, unless it is persisted already.
+ *
+ * @returns its agent, or nothing when it has to be resumed.
+ */
+export async function createKeyedSession(
+  ctx: Context,
+  agents: Context['agents'],
+  sessionId: string,
+  described: DescribedData,
+  signal: AbortSignal,
+): Promise<Agent | undefined> {
+  const persistence = ctx.get('sessionPersistence') as Persistence | undefined
+  const stored = (await persistence?.list(signal)) ?? []
+  if (stored.some(({ id }) => id === sessionId)) return undefined
+  const presets = ctx.get('agentPresets') as Presets | undefined
+  const { agent } = await agents.create({
+    sessionId: SessionId(sessionId),
+    agentOptions: described.model ?? modelOf(ctx, []),
+    meta: described.cwd === undefined ? {} : { cwd: described.cwd },
+    signal,
+    ...(presets === undefined
+      ? {}
+      : { setup: async (agentCtx: Context) => void (await presets.mount(agentCtx)) }),
   })
   return agent
 }

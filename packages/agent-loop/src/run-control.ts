@@ -9,6 +9,8 @@ export class RunControl {
   stopped: Stop | undefined
   /** Whether the host let go of the run, which then stays open in the log. */
   released = false
+  /** Whether that was because another process has the session now. */
+  lost = false
   /** Resolves at the stop or the release, whichever is first. */
   readonly ended: Promise<void>
   /** Resolves at the release only. */
@@ -41,6 +43,12 @@ export class RunControl {
     this.released = true
     this.letGo()
     this.finish()
+  }
+
+  /** Lets go of the run because another process has its session. */
+  lose(): void {
+    this.lost = true
+    this.release()
   }
 
   private finish(): void {

@@ -6,17 +6,18 @@
 import { DurableLogError, type DurableLog, type StoredEntry } from 'dsh-durable-log'
 import { parseRunEntry, RUN_STREAM_PREFIX, toLogEntry, type RunEntry } from './entries.ts'
 import { AgentLoopError } from './errors.ts'
-import { RunFold, type RunRecord } from './run-fold.ts'
+import { RunFold } from './run-fold.ts'
+import type { RunRecord } from './run-record.ts'
 
 const PAGE = 1000
 
-/** What to store now, if anything, and what to answer once it is durable. */
+/** What to store now as one, if anything, and what to answer once it is durable. */
 export interface Decision<T> {
-  readonly entry?: RunEntry
+  readonly entries?: readonly RunEntry[]
   readonly result: T
 }
 
-/** Told after each entry folded, also of those that other processes stored, which are not `isOwn`. */
+/** Told after each entry of a run folded, also of those that other processes stored, which are not `isOwn`. */
 export type OnFolded = (record: RunRecord, entry: RunEntry, isOwn: boolean) => void
 
 export class RunStream {
@@ -47,7 +48,7 @@ export class RunStream {
   /**
    * Stores what `decide` asks for; `decide` is synchronous and may be called several times.
    *
-   * @returns the decision's result when its entry is durable and folded.
+   * @returns the decision's result when its entries are durable and folded.
    * @throws `quarantined` when the stream is unreadable, a DurableLogError when the log refuses, or
    *   whatever `decide` throws; then nothing was stored.
    */
@@ -55,10 +56,10 @@ export class RunStream {
     return this.enqueue(async () => {
       for (;;) {
         await this.readAhead()
-        const { entry, result } = decide(this.fold)
-        if (entry === undefined) return result
-        this.fold.admit(entry)
-        if (await this.append(entry)) return result
+        const { entries = [], result } = decide(this.fold)
+        if (entries.length === 0) return result
+        this.fold.admitAll(entries)
+        if (await this.append(entries)) return result
       }
     })
   }
@@ -85,10 +86,13 @@ export class RunStream {
     return done
   }
 
-  /** @returns whether the entry was stored; not when the stream was elsewhere. */
-  private async append(entry: RunEntry): Promise<boolean> {
+  /** @returns whether the entries were stored; not when the stream was elsewhere. */
+  private async append(entries: readonly RunEntry[]): Promise<boolean> {
     try {
-      this.foldEntry(entry, await this.log.append(this.name, this.fold.seq, [toLogEntry(entry)]), true)
+      const last = await this.log.append(this.name, this.fold.seq, entries.map(toLogEntry))
+      for (const [index, entry] of entries.entries()) {
+        this.foldEntry(entry, last - entries.length + index + 1, true)
+      }
       return true
     } catch (error) {
       // After any failure the medium may hold more than the fold; it is read before the next decision.
@@ -126,7 +130,8 @@ export class RunStream {
   }
 
   private foldEntry(entry: RunEntry, seq: number, isOwn: boolean): void {
-    this.onFolded(this.fold.apply(entry, seq), entry, isOwn)
+    const record = this.fold.apply(entry, seq)
+    if (record !== undefined) this.onFolded(record, entry, isOwn)
   }
 
   private setAside(cause: unknown): AgentLoopError {

@@ -3,21 +3,31 @@
  *
  *     open the agent ─► look for the message in the session ─► write `started` ─► send ─► turn ends
  *
- * Owns the run's deadline. Decides how the run ends and leaves the writing of it to the host.
+ * Owns the run's limits. Decides how the run ends and leaves the writing of it to the host.
  */
 import type { Agent } from '@deepseek-ai/dsh-agent'
-import type { Session, TurnEndReason } from '@deepseek-ai/dsh-session'
+import type { Session, TurnEndReason, UserMessage } from '@deepseek-ai/dsh-session'
 import type { Clock } from './clock.ts'
+import { Deadline, type Limits } from './deadline.ts'
 import type { Openers } from './openers.ts'
+import { promptReport } from './prompt-report.ts'
 import type { RunControl } from './run-control.ts'
-import type { RunRecord, Settlement } from './run-fold.ts'
-import { runMessage } from './run-message.ts'
-import { readTurn, traceMessage } from './session-trace.ts'
+import { continuationIdOf, continuationMessage } from './run-message.ts'
+import type { RunRecord, Settlement } from './run-record.ts'
+import { readTurn, traceMessage, type MessageTrace } from './session-trace.ts'
 import { endingOfStop, endingOfTurn, failed, interrupted, type Stop } from './settlement.ts'
 import type { TurnWatch, TurnWatcher, WatchOutcome } from './turn-watch.ts'
 
 /** How often an agent may vanish between its opening and the sending. */
 const MAX_OPENINGS = 3
+/** How often a message is handed over that ends the process each time before it is read. */
+const MAX_HANDOVERS = 10
+
+/** A run whose message is about to be handed over, and the runs that are told with it. */
+export interface StartedRun {
+  readonly run: RunRecord
+  readonly members: readonly RunRecord[]
+}
 
 export interface RunnerPorts {
   readonly clock: Clock
@@ -26,65 +36,99 @@ export interface RunnerPorts {
   /** Makes the session's log durable. */
   readonly flush: (session: Session) => Promise<unknown>
   /** Writes the `started` entry. @returns the run as it is now, or none when it is settled already. */
-  readonly markStarted: (run: RunRecord) => Promise<RunRecord | undefined>
-  /** What goes out of a run's settlement: hooks may change or hold back its reply. */
-  readonly outgoing: (run: RunRecord, settlement: Settlement) => Promise<Settlement>
-  readonly defaultTimeoutMs: number
+  readonly markStarted: (run: RunRecord, via: 'turn' | 'steer') => Promise<StartedRun | undefined>
+  /** The user message of a run. @throws what makes the message impossible. */
+  readonly compose: (started: StartedRun) => Promise<UserMessage | undefined>
+  readonly limitsOf: (run: RunRecord) => Limits
+  /** What goes out of a run's settlement: its payloads, and what hooks make of its reply. */
+  readonly letOut: (
+    run: RunRecord,
+    session: Session | undefined,
+    settlement: Settlement,
+  ) => Promise<Settlement>
   /** How long a stopped turn may take to end before the lane goes on. */
   readonly graceMs: number
+  readonly afterCrash: 'interrupt' | 'resume'
+  /** How often a message is tried that the agent does not take, and a turn that is cut off. */
+  readonly attempts: number
+  /** Ends whatever of the turn does not heed its cancellation. */
+  readonly forceRelease: (agent: Agent, turn: number) => void
 }
 
-/** @returns how the run ended, or nothing when the host let go of it or it is settled already. */
+/**
+ * - `settled`: this is how it ended.
+ * - `retry`: its message could not be handed over, which may pass.
+ * - `left`: the host let go of it, or the log has its end already.
+ */
+export type RunEnd =
+  | { readonly kind: 'settled'; readonly settlement: Settlement }
+  | { readonly kind: 'retry'; readonly settlement: Settlement }
+  | { readonly kind: 'left' }
+
+export const LEFT: RunEnd = { kind: 'left' }
+export const ended = (settlement: Settlement | undefined): RunEnd =>
+  settlement === undefined ? LEFT : { kind: 'settled', settlement }
+
+/** @param isFresh it is marked as started, and nothing was handed over yet. */
 export async function driveRun(
   run: RunRecord,
   control: RunControl,
   ports: RunnerPorts,
-): Promise<Settlement | undefined> {
-  const timeoutMs = run.request?.timeoutMs ?? ports.defaultTimeoutMs
-  const disarm = ports.clock.after(timeoutMs, () => control.stop({ kind: 'deadline', timeoutMs }))
+  isFresh: boolean,
+): Promise<RunEnd> {
+  const deadline = new Deadline(ports.clock, ports.limitsOf(run), (limit) => control.stop(limit))
   try {
-    const settlement = await new RunDrive(run, control, ports).drive()
-    return settlement === undefined ? undefined : await ports.outgoing(run, settlement)
+    const drive = new RunDrive(run, control, ports, deadline)
+    return await drive.letOut(await drive.drive(isFresh))
   } finally {
-    disarm()
+    deadline.close()
   }
 }
 
-/** Nothing is left to do; no settlement when the host let go of the run or the log has one already. */
 interface Over {
   readonly kind: 'over'
-  readonly settlement: Settlement | undefined
+  readonly end: RunEnd
 }
-
 /** `vanished`: the agent has to be opened again. */
-type Delivery = Over | { kind: 'watch'; watch: TurnWatch } | { kind: 'vanished' }
+type Delivery = Over | { readonly kind: 'watch'; readonly watch: TurnWatch } | { readonly kind: 'vanished' }
 
-const over = (settlement: Settlement | undefined): Over => ({ kind: 'over', settlement })
-
-function settleTurn(session: Session, turn: number, reason: TurnEndReason): Settlement {
-  return { ...endingOfTurn(reason), turn, ...readTurn(session.events, turn) }
-}
+const over = (end: RunEnd): Over => ({ kind: 'over', end })
 
 class RunDrive {
-  private readonly run: RunRecord
+  /** With its request, also when it is settled meanwhile. */
+  private started: StartedRun
   private readonly control: RunControl
   private readonly ports: RunnerPorts
+  private readonly deadline: Deadline
+  /** Where its turn is. */
+  private session: Session | undefined
 
-  constructor(run: RunRecord, control: RunControl, ports: RunnerPorts) {
-    this.run = run
+  constructor(run: RunRecord, control: RunControl, ports: RunnerPorts, deadline: Deadline) {
+    this.started = { run, members: [] }
     this.control = control
     this.ports = ports
+    this.deadline = deadline
   }
 
-  async drive(): Promise<Settlement | undefined> {
+  private get run(): RunRecord {
+    return this.started.run
+  }
+
+  async drive(isFresh: boolean): Promise<RunEnd> {
     for (let opening = 0; opening < MAX_OPENINGS; opening += 1) {
       const opened = await this.openAgent()
-      if (opened.kind === 'over') return opened.settlement
-      const delivered = await this.deliver(opened.agent)
-      if (delivered.kind === 'over') return delivered.settlement
-      if (delivered.kind === 'watch') return await this.follow(delivered.watch)
+      if (opened.kind === 'over') return opened.end
+      const delivered = await this.deliver(opened.agent, isFresh && opening === 0)
+      if (delivered.kind === 'over') return delivered.end
+      if (delivered.kind === 'watch') return ended(await this.follow(delivered.watch))
     }
-    return interrupted('the agent was disposed before it took the message')
+    return ended(interrupted('the agent was disposed before it took the message'))
+  }
+
+  /** What leaves of the run's end. */
+  async letOut(end: RunEnd): Promise<RunEnd> {
+    if (end.kind !== 'settled') return end
+    return ended(await this.ports.letOut(this.run, this.session, end.settlement))
   }
 
   private async openAgent(): Promise<Over | { kind: 'agent'; agent: Agent }> {
@@ -93,60 +137,112 @@ class RunDrive {
     opening.catch(() => undefined)
     try {
       const agent = await Promise.race([opening, this.control.ended])
-      return this.checkReins() ?? (agent === undefined ? over(undefined) : { kind: 'agent', agent })
+      return this.checkReins() ?? (agent === undefined ? over(LEFT) : this.checkPlace(agent))
     } catch (error) {
-      return this.checkReins() ?? over(failed('open-failed', error))
+      const settlement = failed('open-failed', error)
+      const isFinal = (error as { readonly code?: unknown }).code === 'session-not-found'
+      return this.checkReins() ?? over({ kind: isFinal ? 'settled' : 'retry', settlement })
     }
+  }
+
+  private checkPlace(agent: Agent): Over | { kind: 'agent'; agent: Agent } {
+    const asked = this.run.request?.cwd
+    const { cwd } = agent.session.header
+    if (asked === undefined || asked === cwd) return { kind: 'agent', agent }
+    const text = `the session works in ${cwd ?? 'no folder'}, the run asks for ${asked}`
+    return over(ended(failed('cwd-mismatch', text)))
   }
 
   /** The end of a run that was stopped or let go of before anything was sent. */
   private checkReins(): Over | undefined {
     const { released, stopped } = this.control
-    if (released) return over(undefined)
-    return stopped === undefined ? undefined : over(endingOfStop(stopped))
+    if (released) return over(LEFT)
+    return stopped === undefined ? undefined : over(ended(endingOfStop(stopped)))
   }
 
   /** Brings the message to the agent, unless an earlier attempt did, and observes it from before that. */
-  private async deliver(agent: Agent): Promise<Delivery> {
-    if (this.run.attempt > 0) {
+  private async deliver(agent: Agent, isFresh: boolean): Promise<Delivery> {
+    this.session = agent.session
+    let resumes = false
+    if (this.run.attempt > 0 && !isFresh) {
       const earlier = await this.recover(agent)
-      if (earlier !== undefined) return earlier
+      if (earlier === 'resume') resumes = true
+      else if (earlier !== undefined) return earlier
     }
-    const started = await this.ports.markStarted(this.run)
-    if (started?.request === undefined) return over(undefined)
+    if (this.run.attempt >= MAX_HANDOVERS) {
+      return over(ended(failed('too-many-attempts', `it was handed over ${this.run.attempt} times`)))
+    }
+    const started = await this.ports.markStarted(this.run, 'turn')
+    if (started?.run.request === undefined) return over(LEFT)
+    this.started = started
+    const message = await this.composeMessage(resumes)
     const stopped = this.checkReins()
     if (stopped !== undefined) return stopped
+    if ('kind' in message) return message
     if (this.ports.openers.live(agent.id) !== agent) return { kind: 'vanished' }
-    const watch = this.ports.watcher.watch(agent, this.run.messageId)
+    const watch = this.observe(agent, message.id)
     try {
-      agent.followup(runMessage(this.run.messageId, started.request))
+      agent.followup(message)
       return { kind: 'watch', watch }
     } catch (error) {
       watch.close()
-      return over(failed('send-failed', error))
+      return over({ kind: 'retry', settlement: failed('send-failed', error) })
     }
   }
 
-  /** What became of the message of an earlier attempt; nothing when it has to be sent again. */
-  private async recover(agent: Agent): Promise<Over | { kind: 'watch'; watch: TurnWatch } | undefined> {
-    const { watcher } = this.ports
-    const { session } = agent
-    const trace = traceMessage(session.events.slice(session.header.seedLength ?? 0), this.run.messageId)
+  private async composeMessage(resumes: boolean): Promise<UserMessage | Over> {
+    const { messageId, attempt } = this.run
+    if (resumes) return continuationMessage(continuationIdOf(messageId, attempt))
+    try {
+      return (await this.ports.compose(this.started)) ?? over(LEFT)
+    } catch (error) {
+      return over(ended(failed('attachment-failed', error)))
+    }
+  }
+
+  private observe(agent: Agent, messageId: string, turn?: number): TurnWatch {
+    const onProgress = (): void => this.deadline.progress()
+    return this.ports.watcher.watch(agent, messageId, {
+      kind: 'turn',
+      onProgress,
+      ...(turn === undefined ? {} : { turn }),
+    })
+  }
+
+  /** What became of an earlier attempt; nothing when the message has to be sent again. */
+  private async recover(
+    agent: Agent,
+  ): Promise<Over | { kind: 'watch'; watch: TurnWatch } | 'resume' | undefined> {
+    const { messageId, trace } = this.trace(agent)
     if (trace.kind === 'absent') return undefined
     if (trace.kind === 'pending') {
-      const watch = watcher.watch(agent, this.run.messageId)
-      watcher.wakeWhenIdle(agent)
+      const watch = this.observe(agent, messageId)
+      this.ports.watcher.wakeWhenIdle(agent)
       return { kind: 'watch', watch }
     }
     const { turn, delivered, end } = trace
     if (end === undefined && agent.status === 'running') {
-      return { kind: 'watch', watch: watcher.watch(agent, this.run.messageId, turn) }
+      return { kind: 'watch', watch: this.observe(agent, messageId, turn) }
     }
     const reason = end ?? { kind: 'interrupted' as const }
     // The process ended before the message reached the conversation: nothing was done for it yet.
     if (reason.kind === 'interrupted' && !delivered) return undefined
-    await this.flush(session)
-    return over(this.control.released ? undefined : settleTurn(session, turn, reason))
+    const mayResume = this.ports.afterCrash === 'resume' && this.run.attempt < this.ports.attempts
+    if (reason.kind === 'interrupted' && mayResume) return 'resume'
+    await this.flush(agent.session)
+    return over(this.control.released ? LEFT : ended(this.settleTurn(agent.session, turn, reason)))
+  }
+
+  /** The newest of the run's messages that the session knows. */
+  private trace(agent: Agent): { messageId: string; trace: MessageTrace } {
+    const { messageId, attempt } = this.run
+    const events = agent.session.events.slice(agent.session.header.seedLength ?? 0)
+    for (let number = attempt; number > 1; number -= 1) {
+      const continuation = continuationIdOf(messageId, number)
+      const trace = traceMessage(events, continuation)
+      if (trace.kind !== 'absent') return { messageId: continuation, trace }
+    }
+    return { messageId, trace: traceMessage(events, messageId) }
   }
 
   private async follow(watch: TurnWatch): Promise<Settlement | undefined> {
@@ -163,11 +259,21 @@ class RunDrive {
   private async conclude(agent: Agent, outcome: WatchOutcome): Promise<Settlement | undefined> {
     await this.flush(agent.session)
     if (this.control.released) return undefined
-    if (outcome.kind === 'ended') return settleTurn(agent.session, outcome.turn, outcome.reason)
+    if (outcome.kind === 'ended') return this.settleTurn(agent.session, outcome.turn, outcome.reason)
     const isGone = outcome.kind === 'disposed' || this.ports.openers.live(agent.id) !== agent
     return isGone
       ? interrupted('the agent was disposed before it took the message')
       : endingOfStop({ kind: 'abort', cause: 'the message was taken out of the inbox' })
+  }
+
+  private settleTurn(session: Session, turn: number, reason: TurnEndReason): Settlement {
+    const { run, members } = this.started
+    return {
+      ...endingOfTurn(reason),
+      turn,
+      ...readTurn(session.events, turn),
+      ...(run.request === undefined ? {} : { prompt: promptReport(session, turn, run, members) }),
+    }
   }
 
   /** Ends our turn and no other: a message that waits behind somebody's turn is only taken back. */
@@ -189,10 +295,13 @@ class RunDrive {
     this.ports.watcher.wakeWhenIdle(agent)
     const outcome = await this.withinGrace(watch.outcome)
     if (this.control.released) return undefined
-    if (outcome === undefined) return { ...ending, turn, ...readTurn(agent.session.events, turn) }
-    const ended = await this.conclude(agent, outcome)
+    if (outcome === undefined) {
+      this.ports.forceRelease(agent, turn)
+      return { ...ending, turn, ...readTurn(agent.session.events, turn) }
+    }
+    const over = await this.conclude(agent, outcome)
     // The turn may have been complete before the cancel reached it.
-    return ended === undefined || ended.state === 'ok' ? ended : { ...ended, ...ending }
+    return over === undefined || over.state === 'ok' ? over : { ...over, ...ending }
   }
 
   private async withinGrace(outcome: Promise<WatchOutcome>): Promise<WatchOutcome | undefined> {

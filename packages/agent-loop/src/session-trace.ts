@@ -3,7 +3,7 @@
  * Pure readings of session events.
  */
 import type { SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session'
-import type { Settlement } from './run-fold.ts'
+import type { Settlement } from './run-record.ts'
 
 /** Longer replies are cut at this many characters, and say so; even escaped they fit into one entry. */
 export const MAX_REPLY_CHARACTERS = 600_000
@@ -64,6 +64,24 @@ function closed(trace: MessageTrace, { data }: SessionEvent<'turn/end'>): Messag
   return trace.kind === 'claimed' && trace.turn === data.turn ? { ...trace, end: data.reason } : trace
 }
 
+/** Whether the event is something that the agent did, and not only something that happened to it. */
+export function isProgress(event: SessionEvent): boolean {
+  switch (event.type) {
+    case 'assistant/chunk': {
+      const { chunk } = event.data
+      if (chunk.type === 'tool-call-delta') return chunk.argumentsDelta !== ''
+      return (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && chunk.text !== ''
+    }
+    case 'assistant/message':
+    case 'tool/call':
+    case 'tool/result':
+    case 'step/start':
+      return true
+    default:
+      return false
+  }
+}
+
 /** The last text of the assistant in a turn, and the usage of all its messages together. */
 export function readTurn(events: readonly SessionEvent[], turn: number): Pick<Settlement, 'reply' | 'usage'> {
   let reply: string | undefined
@@ -90,7 +108,11 @@ function textOf(event: SessionEvent<'assistant/message'>): string | undefined {
   const text = event.data.message.content
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join('')
-  if (text.trim() === '') return undefined
+  return text.trim() === '' ? undefined : keptReply(text)
+}
+
+/** A reply as it is kept. */
+export function keptReply(text: string): string {
   if (text.length <= MAX_REPLY_CHARACTERS) return text.toWellFormed()
   const left = text.length - MAX_REPLY_CHARACTERS
   return `${text.slice(0, MAX_REPLY_CHARACTERS).toWellFormed()}\n[cut: ${left} more characters]`

@@ -2,22 +2,28 @@
  * How runs end: from the reason a turn closed for, from a stop of ours, or from a failure before any
  * turn. Pure tables; writing the settlement down is the host's.
  */
+import type { PassedLimit } from './deadline.ts'
 import type { TurnEndReason } from '@deepseek-ai/dsh-session'
-import type { Settlement } from './run-fold.ts'
+import type { Settlement } from './run-record.ts'
 
 const MAX_CODE = 100
 const MAX_TEXT = 10_000
 
 /** The part of a settlement that a cause decides; reply and usage come from the session. */
-export type Ending = Pick<Settlement, 'state' | 'error'>
+export type Ending = Pick<Settlement, 'state' | 'error' | 'stopReason'>
 
 /** Why we end a run before its turn did. */
 export type Stop =
   | { readonly kind: 'abort'; readonly cause: string | undefined }
-  | { readonly kind: 'deadline'; readonly timeoutMs: number }
+  | { readonly kind: 'interrupt'; readonly by: string }
+  | PassedLimit
 
 /** The ending of a run whose turn closed for this reason. */
 export function endingOfTurn(reason: TurnEndReason): Ending {
+  return { ...endingOf(reason), stopReason: reason.kind }
+}
+
+function endingOf(reason: TurnEndReason): Ending {
   switch (reason.kind) {
     case 'completed':
       return { state: 'ok' }
@@ -60,11 +66,25 @@ export function interrupted(message: string): Ending {
 
 /** The ending of a run that we stopped. */
 export function endingOfStop(stop: Stop): Ending {
-  if (stop.kind === 'abort') return aborted(stop.cause ?? 'the run was aborted')
-  return {
-    state: 'timed-out',
-    error: { code: 'run-timeout', message: `the run passed its deadline of ${stop.timeoutMs} ms` },
+  switch (stop.kind) {
+    case 'abort':
+      return aborted(stop.cause ?? 'the run was aborted')
+    case 'interrupt':
+      return aborted(`a message that interrupts came (run ${stop.by})`)
+    case 'deadline':
+      return timedOut('run-timeout', `the run passed its deadline of ${stop.timeoutMs} ms`)
+    case 'idle':
+      return timedOut('run-idle', `the run made no progress for ${stop.idleTimeoutMs} ms`)
   }
+}
+
+/** The ending of a run that nobody wanted any more by the time its turn came. */
+export function expired(expiresAt: number): Ending {
+  return timedOut('expired', `the run was still queued at ${new Date(expiresAt).toISOString()}`)
+}
+
+function timedOut(code: string, message: string): Ending {
+  return { state: 'timed-out', error: { code, message } }
 }
 
 /** The ending of a run that failed outside any turn. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { settleDown, until } from './support/until.ts'
-import { conversation, typed, World } from './support/world.ts'
+import { conversation, occupy, typed, World } from './support/world.ts'
 
 describe('abort', () => {
   it('settles a queued run at once, and it never starts', async () => {
@@ -13,7 +13,7 @@ describe('abort', () => {
       aborted: true,
       runIds: [second],
     })
-    expect(await world.host.wait({ runId: second, timeoutMs: 0 })).toEqual({
+    expect(await world.host.wait({ runId: second, timeoutMs: 0 })).toMatchObject({
       status: 'error',
       state: 'aborted',
       endedAt: world.clock.now(),
@@ -99,10 +99,12 @@ describe('abort', () => {
   it('takes a message back that waits behind the turn of a person, and leaves that turn alone', async () => {
     const world = await World.boot()
     const agent = await world.createAgent('s')
+    const leave = occupy(agent)
     agent.followup(typed('mine'))
-    const mine = await world.model.call(0)
     const runId = await world.accept('s', 'one')
-    await until(() => agent.inbox.nextTurn.length === 1)
+    await until(() => agent.inbox.nextTurn.length === 2)
+    leave()
+    const mine = await world.model.call(0)
     await world.host.abort({ runId })
     expect(await world.host.wait({ runId })).toMatchObject({ state: 'aborted' })
     expect(agent.inbox.nextTurn).toHaveLength(0)

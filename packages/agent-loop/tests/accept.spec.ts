@@ -29,7 +29,7 @@ describe('accept', () => {
     })
     const [entry] = await world.log.read('run/s')
     expect(entry?.data).toMatchObject({
-      v: 1,
+      v: 2,
       runId: accepted.runId,
       key: 'k',
       request: { message: 'hello' },
@@ -79,6 +79,29 @@ describe('accept', () => {
     expect(error.code).toBe('conflict')
     expect(error.message).toContain('"k"')
     expect(await world.entries('s')).not.toContain('run/settled')
+  })
+
+  it('writes that a run is accepted and started at once, where it begins at once', async () => {
+    const world = await World.boot()
+    await world.createAgent('s')
+    world.model.auto = () => 'ok'
+    const appends: string[][] = []
+    const { append } = world.log
+    world.log.append = (stream, seq, entries, options) => {
+      if (stream === 'run/s') appends.push(entries.map(({ type }) => type))
+      return append.call(world.log, stream, seq, entries, options)
+    }
+    for (const message of ['one', 'two']) {
+      await world.host.wait({ runId: await world.accept('s', message) })
+      await until(() => world.host.lanes().length === 0)
+    }
+    expect(appends).toEqual([
+      ['run/accepted'],
+      ['run/started'],
+      ['run/settled'],
+      ['run/accepted', 'run/started'],
+      ['run/settled'],
+    ])
   })
 
   it('takes the same key in another session for another run', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { settleDown, until } from './support/until.ts'
-import { conversation, typed, World } from './support/world.ts'
+import { conversation, occupy, typed, World } from './support/world.ts'
 
 describe('the deadline of a run', () => {
   it('cancels its turn and settles it as timed-out', async () => {
@@ -43,7 +43,7 @@ describe('the deadline of a run', () => {
 
   it('lets the lane go on after the grace when the turn does not end', async () => {
     const world = await World.boot({ config: { graceMs: 300 } })
-    const agent = await world.createAgent('s')
+    await world.createAgent('s')
     const first = await world.accept('s', 'one', { timeoutMs: 1000 })
     const second = await world.accept('s', 'two')
     const call = await world.model.call(0)
@@ -53,9 +53,8 @@ describe('the deadline of a run', () => {
     expect(await world.host.wait({ runId: first, timeoutMs: 0 })).toMatchObject({ state: 'running' })
     world.clock.advance(300)
     expect(await world.host.wait({ runId: first })).toMatchObject({ state: 'timed-out' })
-    await until(() => agent.inbox.nextTurn.length === 1)
-    call.reply('far too late')
     ;(await world.model.call(1)).reply('fine')
+    call.reply('far too late')
     expect(await world.host.wait({ runId: second })).toMatchObject({ status: 'ok', reply: 'fine' })
     expect(await world.terminalEntries('s')).toEqual({ [first]: 1, [second]: 1 })
   })
@@ -63,10 +62,12 @@ describe('the deadline of a run', () => {
   it('takes the message back when it still waits behind the turn of a person', async () => {
     const world = await World.boot()
     const agent = await world.createAgent('s')
+    const leave = occupy(agent)
     agent.followup(typed('mine'))
-    const mine = await world.model.call(0)
     const runId = await world.accept('s', 'one', { timeoutMs: 100 })
-    await until(() => agent.inbox.nextTurn.length === 1)
+    await until(() => agent.inbox.nextTurn.length === 2)
+    leave()
+    const mine = await world.model.call(0)
     world.clock.advance(100)
     expect(await world.host.wait({ runId })).toMatchObject({ state: 'timed-out' })
     expect(mine.signal?.aborted).toBe(false)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { settleDown, until } from './support/until.ts'
-import { typed, World } from './support/world.ts'
+import { occupy, typed, World } from './support/world.ts'
 
 describe('the turn of a person', () => {
   it('before a run is neither disturbed nor taken for the run', async () => {
@@ -54,10 +54,12 @@ describe('the turn of a person', () => {
   it('that fails does not leave the run behind it parked', async () => {
     const world = await World.boot()
     const agent = await world.createAgent('s')
+    const leave = occupy(agent)
     agent.followup(typed('mine'))
-    const mine = await world.model.call(0)
     const runId = await world.accept('s', 'one')
-    await until(() => agent.inbox.nextTurn.length === 1)
+    await until(() => agent.inbox.nextTurn.length === 2)
+    leave()
+    const mine = await world.model.call(0)
     mine.fail('QUOTA', 'no')
     ;(await world.model.call(1)).reply('done')
     expect(await world.host.wait({ runId })).toMatchObject({ status: 'ok', reply: 'done' })
@@ -67,10 +69,12 @@ describe('the turn of a person', () => {
   it('that the person stops leaves the run waiting until the person goes on', async () => {
     const world = await World.boot()
     const agent = await world.createAgent('s')
+    const leave = occupy(agent)
     agent.followup(typed('mine'))
-    await world.model.call(0)
     const runId = await world.accept('s', 'one')
-    await until(() => agent.inbox.nextTurn.length === 1)
+    await until(() => agent.inbox.nextTurn.length === 2)
+    leave()
+    await world.model.call(0)
     agent.cancel({ kind: 'user' }, { keepInbox: true })
     await agent.whenIdle()
     await settleDown()

@@ -35,16 +35,22 @@ describe('an opener', () => {
     expect(asked).toEqual([])
   })
 
-  it('that fails ends the run as open-failed with its reason', async () => {
+  it('that fails again and again ends the run as open-failed with its reason', async () => {
     const world = await World.boot()
     world.host.registerOpener(async () => {
       throw new Error('the door is jammed')
     })
     const runId = await world.accept('s', 'one')
+    for (const pauseMs of [1000, 2000]) {
+      await until(() => world.clock.pending === 1)
+      expect(await world.host.wait({ runId, timeoutMs: 0 })).toMatchObject({ state: 'queued' })
+      world.clock.advance(pauseMs)
+    }
     expect(await world.host.wait({ runId })).toMatchObject({
       state: 'error',
       error: { code: 'open-failed', message: 'the door is jammed' },
     })
+    expect(await world.entries('s')).toEqual(['run/accepted', 'run/deferred', 'run/deferred', 'run/settled'])
   })
 
   it('that answers with another session is refused', async () => {

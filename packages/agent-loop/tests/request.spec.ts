@@ -50,7 +50,10 @@ describe('a run request', () => {
     ['no object', undefined],
     ['null', null],
     ['an array', [good]],
-    ['an unknown field', { ...good, priority: 1 }],
+    ['an unknown field', { ...good, urgency: 1 }],
+    ['an unknown priority', { ...good, priority: 1 }],
+    ['an unknown queue mode', { ...good, queueMode: 'shout' }],
+    ['half a moment', { ...good, expiresAt: 0.5 }],
     ['an unknown field of the provenance', { ...good, provenance: { kind: 'user', name: 'x' } }],
     ['an unknown provenance', { ...good, provenance: { kind: 'system' } }],
     ['a blank message', { ...good, message: ' \n\t' }],
@@ -68,7 +71,9 @@ describe('a run request', () => {
   })
 
   it('takes a message of 1,000,000 characters of any script', () => {
-    expect(checkRunRequest({ ...good, message: '語'.repeat(1_000_000) }).message).toHaveLength(1_000_000)
+    expect(checkRunRequest({ ...good, message: '語'.repeat(1_000_000) }).asked.message).toHaveLength(
+      1_000_000,
+    )
   })
 
   it('has one fingerprint however it is written down', () => {
@@ -86,11 +91,21 @@ describe('a run request', () => {
     expect(checkRunRequest(spelled).fingerprint).toBe(fingerprint)
   })
 
+  it('has the fingerprint that earlier versions gave it', () => {
+    const { fingerprint } = checkRunRequest({ ...good, timeoutMs: 5 })
+    expect(fingerprint).toBe('9340b52c4714ca132d849a6dfd56c937ee6f7c1b31ee0c41fa3ad7522348545c')
+  })
+
   it.each([
     ['message', { ...good, message: 'do it ' }],
     ['timeout', { ...good, timeoutMs: 600_000 }],
     ['run id', { ...good, runId: 'mine' }],
     ['provenance', { ...good, provenance: { kind: 'plugin', plugin: 'p', summary: 'x' } }],
+    ['queue mode', { ...good, queueMode: 'steer' }],
+    ['lane', { ...good, lane: 'cron' }],
+    ['expiry', { ...good, expiresAt: 1 }],
+    ['model', { ...good, model: { provider: 'p', model: 'm' } }],
+    ['instruction', { ...good, extraSystemPrompt: 'be brief' }],
   ])('has another fingerprint with another %s', (_case, request) => {
     expect(checkRunRequest(request).fingerprint).not.toBe(checkRunRequest(good).fingerprint)
   })

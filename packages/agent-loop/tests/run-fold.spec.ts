@@ -1,27 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { parseRunEntry, type RunEntry } from '../src/entries.ts'
 import { AgentLoopError } from '../src/index.ts'
-import { RunFold, viewOf } from '../src/run-fold.ts'
+import { RunFold } from '../src/run-fold.ts'
+import { viewOf } from '../src/run-record.ts'
 
 const accepted = (runId: string, key = `key-${runId}`): RunEntry => ({
   type: 'run/accepted',
   data: {
-    v: 1,
+    v: 2,
     runId,
     key,
     fingerprint: 'f'.repeat(64),
     messageId: `m-${runId}`,
     acceptedAt: 10,
-    request: { message: 'hello', provenance: { kind: 'user' } },
+    request: { message: 'hello', provenance: { kind: 'user' }, mode: 'followup', lane: 'main' },
   },
 })
 const started = (runId: string, attempt = 1): RunEntry => ({
   type: 'run/started',
-  data: { v: 1, runId, attempt, startedAt: 20 + attempt },
+  data: { v: 2, runId, attempt, startedAt: 20 + attempt, via: 'turn' },
 })
 const settled = (runId: string): RunEntry => ({
   type: 'run/settled',
-  data: { v: 1, runId, state: 'ok', endedAt: 30, turn: 2, reply: 'done' },
+  data: { v: 3, runId, state: 'ok', endedAt: 30, turn: 2, reply: 'done' },
 })
 
 function foldOf(...entries: readonly RunEntry[]): RunFold {
@@ -42,7 +43,7 @@ describe('the fold of a session', () => {
   it('shows a run with what its entries say', () => {
     const fold = foldOf(accepted('a'), started('a'), started('a', 2), settled('a'))
     const run = fold.get('a')
-    expect(run && viewOf(run)).toEqual({
+    expect(run && viewOf(run)).toMatchObject({
       runId: 'a',
       sessionId: 's',
       state: 'ok',
@@ -86,9 +87,9 @@ describe('an entry of the medium', () => {
 
   it.each([
     ['of an unknown kind', { type: 'run/forgotten', data: {} }],
-    ['of another version', { type: 'run/started', data: { ...started('a').data, v: 2 } }],
+    ['of another version', { type: 'run/started', data: { ...started('a').data, v: 3 } }],
     ['with an unknown member', { type: 'run/started', data: { ...started('a').data, extra: 1 } }],
-    ['without a member', { type: 'run/settled', data: { v: 1, runId: 'a', state: 'ok' } }],
+    ['without a member', { type: 'run/settled', data: { v: 2, runId: 'a', state: 'ok' } }],
     ['with an unknown state', { type: 'run/settled', data: { ...settled('a').data, state: 'running' } }],
     ['that is no object', { type: 'run/accepted', data: [1] }],
   ])('is refused %s, naming its place', (_case, entry) => {

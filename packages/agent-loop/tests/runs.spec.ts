@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { conversation, typed, World } from './support/world.ts'
+import { Config } from '../src/index.ts'
+import { conversation, occupy, World } from './support/world.ts'
 import { settleDown, until } from './support/until.ts'
 
 describe('a run', () => {
@@ -11,7 +12,7 @@ describe('a run', () => {
     expect(call.prompt).toBe('hello')
     expect(await world.host.read(runId)).toMatchObject({ runId, sessionId: 's', state: 'running' })
     call.reply('hi there')
-    expect(await world.host.wait({ runId })).toEqual({
+    expect(await world.host.wait({ runId })).toMatchObject({
       status: 'ok',
       state: 'ok',
       startedAt: world.clock.now(),
@@ -98,8 +99,7 @@ describe('a run', () => {
   it('ends as aborted when its message is taken out of the inbox', async () => {
     const world = await World.boot()
     const agent = await world.createAgent('s')
-    agent.followup(typed('mine'))
-    await world.model.call(0)
+    occupy(agent)
     const runId = await world.accept('s', 'hello')
     await until(() => agent.inbox.nextTurn.length === 1)
     const [waiting] = agent.inbox.nextTurn
@@ -160,7 +160,7 @@ describe('a lane', () => {
   })
 
   it('keeps its order over many runs and sessions', async () => {
-    const world = await World.boot()
+    const world = await World.boot({ config: { queue: { ...Config({}).queue, cap: 100 } } })
     const answered = new Map<string, string[]>()
     world.model.auto = (call) => {
       answered.set(call.sessionId, [...(answered.get(call.sessionId) ?? []), call.prompt])

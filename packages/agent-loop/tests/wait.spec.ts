@@ -60,7 +60,7 @@ describe('wait', () => {
     })
     expect(await world.host.wait({ runId: queued, timeoutMs: 0 })).toEqual({
       status: 'timeout',
-      state: 'accepted',
+      state: 'queued',
     })
   })
 

@@ -12,33 +12,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type DurableLog, sqliteLog } from 'dsh-durable-log'
-import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
-
-/** Runs so many operations and resolves when they are durable. */
-type Side = (operations: number) => Promise<void> | void
-
-interface Comparison {
-  readonly bench: string
-  readonly baseline: string
-  readonly rounds: number
-  readonly operations: number
-  readonly measured: Side
-  readonly reference: Side
-}
-
-const STREAM = 'graph/0197c4a2-8f0e-7d31-b2a5-6f4e9d1c0b7a'
-const ENTRY = {
-  type: 'graph/claimed',
-  data: {
-    workId: 'work-17',
-    claimId: 'claim-3',
-    turnId: 'turn-9',
-    runId: 'run-9',
-    attempt: 1,
-    note: 'x'.repeat(160),
-  },
-}
-const WARM_UP_ROUNDS = 5
+import type { BenchFigure } from '../../../scripts/figures.ts'
+import { compare } from './compare.ts'
+import { ENTRY, STREAM } from './workload.ts'
 
 export async function run(): Promise<BenchFigure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-log-bench-'))
@@ -99,35 +75,4 @@ async function openRaw(path: string): Promise<{ insert: (operations: number) => 
     },
     close: () => database.close(),
   }
-}
-
-async function compare(comparison: Comparison): Promise<BenchFigure> {
-  const { rounds, operations, measured, reference } = comparison
-  const rates: number[] = []
-  const ratios: number[] = []
-  for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
-    const measuredFirst = round % 2 === 0
-    const first = await rateOf(measuredFirst ? measured : reference, operations)
-    const second = await rateOf(measuredFirst ? reference : measured, operations)
-    if (round < 0) continue
-    const [rate, baseline] = measuredFirst ? [first, second] : [second, first]
-    rates.push(rate)
-    ratios.push(rate / baseline)
-  }
-  return {
-    bench: comparison.bench,
-    median: quantile(rates, 0.5),
-    p95: quantile(rates, 0.05),
-    unit: 'appends/s',
-    baseline: comparison.baseline,
-    ratio: quantile(ratios, 0.5),
-    n: rounds * operations,
-  }
-}
-
-/** Operations a second. */
-async function rateOf(side: Side, operations: number): Promise<number> {
-  const start = performance.now()
-  await side(operations)
-  return (operations * 1000) / (performance.now() - start)
 }

@@ -4,8 +4,7 @@
  * has a stream for itself, which it removes now and then. Arguments:
  * path of the log, path of the notes, path of the phases, label of the round, seed, aim, occurrence.
  *
- * It tells its phases (phases.ts). At the given occurrence of the aimed phase, or of any phase for
- * the aim `anywhere`, it asks to be killed, and where a phase is too short to be hit it waits there.
+ * It tells its phases (phases.ts), and asks to be killed at its aim (aimed-writer.ts).
  *
  * Lines of the notes: `ack <stream> <seq> <batch> <size>`, and `removing <stream>` before a removal
  * is asked for, `removed <stream>` once it is acknowledged.
@@ -13,56 +12,30 @@
 import { openSync, writeSync } from 'node:fs'
 import { DurableLogError, type Entry, sqliteLog } from 'dsh-durable-log'
 import { type Random, randomFrom } from 'dsh-durable-log/testing'
-import { type Phase, PhaseTeller } from './phases.ts'
-import { watchSqlite } from './watch-sqlite.ts'
+import { AimedWriter } from './aimed-writer.ts'
+import type { Phase } from './phases.ts'
 
 const [path = '', notesPath = '', phasesPath = '', label = '', seed = '0', aim = '', occurrence = '1'] =
   process.argv.slice(2)
 const WRITERS = 4
 const STREAMS = 3
-/** Longer than the killer takes. It is woken by nobody but the kill. */
-const LINGER_MS = 200
-/** Of three commits, snapshots or removals aimed at, one is killed wherever it is when the signal comes. */
-const UNHELD = 3
-
 const notes = openSync(notesPath, 'a')
-const teller = new PhaseTeller(phasesPath)
-const chance = randomFrom(Number(seed))
-const isHeld =
-  aim === 'append' ||
-  aim === 'acknowledge' ||
-  aim === 'read' ||
-  ((aim === 'commit' || aim === 'snapshot' || aim === 'remove') && chance.below(UNHELD) > 0)
-let left = Number(occurrence)
+const writer = new AimedWriter(phasesPath, aim, { occurrence: Number(occurrence), seed: Number(seed) })
+const enter = (phase: Phase): void => writer.enter(phase)
 
-/** To be called right after a phase was told. */
-function pause(): void {
-  if (left === 0 || (aim !== 'anywhere' && aim !== teller.current)) return
-  left -= 1
-  if (left > 0) return
-  teller.tellAim()
-  if (isHeld) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LINGER_MS)
-}
-
-function enter(phase: Phase): void {
-  teller.tell(phase)
-  pause()
-}
-
-watchSqlite(teller, pause)
 enter('opening')
 const log = sqliteLog({ path })
 await log.list({ limit: 1 })
 enter('between')
 
 /** Half of the appends name the seq they expect, half take any; batches share transactions. */
-async function appendForEver(writer: number): Promise<never> {
-  const random = randomFrom(Number(seed) + writer)
+async function appendForEver(lane: number): Promise<never> {
+  const random = randomFrom(Number(seed) + lane)
   const heads = new Map<string, number>()
   for (let n = 0; ;) {
     const stream = `chaos/${random.below(STREAMS)}`
     const size = 1 + random.below(5)
-    const batch = `${label}-${writer}-${n}`
+    const batch = `${label}-${lane}-${n}`
     const entries = batchOf(batch, size, random)
     const expected = random.below(2) === 0 ? 'any' : (heads.get(stream) ?? 0)
     try {
@@ -111,4 +84,4 @@ function onlyConflict(error: unknown): number {
   throw error
 }
 
-await Promise.all([...Array.from({ length: WRITERS }, (_, writer) => appendForEver(writer)), removeForEver()])
+await Promise.all([...Array.from({ length: WRITERS }, (_, lane) => appendForEver(lane)), removeForEver()])

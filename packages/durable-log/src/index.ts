@@ -22,6 +22,7 @@ export type {
 } from './lease-types.ts'
 export { memoryLog } from './memory-log.ts'
 export { systemProcesses } from './process-identity.ts'
+export { postgresLog, type PostgresLogOptions } from './postgres-log.ts'
 export { sqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 export { type OpenedLog, openStorageLog, storageServices } from './storage-backend.ts'
 export type {

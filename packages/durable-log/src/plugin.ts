@@ -6,37 +6,54 @@ import type { Context } from '@deepseek-ai/cordis'
 import { dshHomePath, expandHomePath } from '@deepseek-ai/dsh-home-paths'
 import z from '@deepseek-ai/schemastery'
 import { mountOnce } from '@dsh-graph/plugin-mount'
+import { DurableLogError } from './errors.ts'
 import { memoryLog } from './memory-log.ts'
+import { postgresLog } from './postgres-log.ts'
 import { sqliteLog } from './sqlite-log.ts'
 import { type OpenedLog, openStorageLog, storageServices } from './storage-backend.ts'
+import type { DurableLog } from './types.ts'
 
 const PACKAGE = 'dsh-durable-log'
 const DEFAULT_STORAGE = 'json'
+const DEFAULT_CONNECTION_ENV = 'DATABASE_URL'
+const DEFAULT_SCHEMA = 'durable_log'
 
 export const name = 'durable-log'
 
 export const inject: readonly string[] = []
 
 export interface Config {
-  readonly backend: 'sqlite' | 'kv' | 'memory'
+  readonly backend: 'sqlite' | 'postgres' | 'kv' | 'memory'
   /** File of the `sqlite` backend; default `graph/log.sqlite` in the DSH home. */
   readonly path?: string
   /** Name of the DSH storage backend that `kv` uses; default `json`. */
   readonly storage?: string
+  /** Name of the environment variable with the connection string of `postgres`; default `DATABASE_URL`. */
+  readonly connectionEnv?: string
+  /** Schema of the `postgres` backend's tables; default `durable_log`. */
+  readonly schema?: string
 }
 
 export const Config = z.object({
   backend: z
-    .union([z.const('sqlite'), z.const('kv'), z.const('memory')])
+    .union([z.const('sqlite'), z.const('postgres'), z.const('kv'), z.const('memory')])
     .default('sqlite')
     .description(
-      'Where streams are kept: a SQLite file, the storage of DSH (one process only), or memory until the process ends.',
+      'Where streams are kept: a SQLite file, a PostgreSQL database (several hosts), the storage of DSH (one process only), or memory until the process ends.',
     ),
   path: z.string().description('The SQLite file of `sqlite`. Default: graph/log.sqlite in the DSH home.'),
   storage: z
     .string()
     .default(DEFAULT_STORAGE)
     .description('The storage backend of `kv`, by the name it is registered under.'),
+  connectionEnv: z
+    .string()
+    .pattern(/^[A-Za-z_][A-Za-z0-9_]*$/u)
+    .default(DEFAULT_CONNECTION_ENV)
+    .description(
+      'The environment variable that holds the connection string of `postgres`. The string itself never goes into a configuration.',
+    ),
+  schema: z.string().default(DEFAULT_SCHEMA).description('The schema of the tables of `postgres`.'),
 })
 
 export async function apply(ctx: Context, config: Config): Promise<void> {
@@ -68,14 +85,31 @@ async function provideLog(ctx: Context, { log, close }: OpenedLog): Promise<void
   }
 }
 
-function openLog({ backend, path }: Config): OpenedLog {
-  const log =
-    backend === 'memory'
-      ? memoryLog()
-      : sqliteLog({
-          path: path === undefined ? dshHomePath('graph', 'log.sqlite') : resolve(expandHomePath(path)),
-        })
+function openLog(config: Config): OpenedLog {
+  const log = logOf(config)
   return { log, close: () => log.close() }
+}
+
+function logOf({ backend, path, connectionEnv = DEFAULT_CONNECTION_ENV, schema }: Config): DurableLog {
+  if (backend === 'memory') return memoryLog()
+  if (backend === 'postgres') {
+    return postgresLog({
+      connectionString: connectionStringIn(connectionEnv),
+      ...(schema === undefined ? {} : { schema }),
+    })
+  }
+  return sqliteLog({
+    path: path === undefined ? dshHomePath('graph', 'log.sqlite') : resolve(expandHomePath(path)),
+  })
+}
+
+function connectionStringIn(variable: string): string {
+  const connectionString = process.env[variable]
+  if (connectionString !== undefined && connectionString !== '') return connectionString
+  throw new DurableLogError(
+    'invalid',
+    `backend "postgres" needs the environment variable ${variable} with a connection string (postgres://…)`,
+  )
 }
 
 /**

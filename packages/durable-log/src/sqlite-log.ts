@@ -10,6 +10,7 @@ import { DurableLogError } from './errors.ts'
 import { closed } from './refusals.ts'
 import { type HeldMedium, holdMedium } from './sqlite-media.ts'
 import type { SqliteMedium } from './sqlite-medium.ts'
+import { unavailable } from './sqlite-schema.ts'
 import { Subscriptions } from './subscriptions.ts'
 import type {
   AppendOptions,
@@ -31,6 +32,11 @@ export interface SqliteLogOptions {
   readonly busyTimeoutMs?: number
   /** How often appends of other processes are looked for while somebody listens; default 250 ms. */
   readonly pollIntervalMs?: number
+  /**
+   * For looking at the log of somebody else: no file is created, nothing is repaired, and every write
+   * is refused with `unavailable`.
+   */
+  readonly readOnly?: boolean
 }
 
 const DEFAULT_BUSY_TIMEOUT_MS = 10_000
@@ -43,13 +49,19 @@ const DEFAULT_POLL_INTERVAL_MS = 250
  * @throws DurableLogError `invalid` for malformed options.
  */
 export function sqliteLog(options: SqliteLogOptions): DurableLog {
-  const { path, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS } = options
+  const {
+    path,
+    busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS,
+    pollIntervalMs = DEFAULT_POLL_INTERVAL_MS,
+    readOnly = false,
+  } = options
   if (typeof path !== 'string' || path.trim() === '' || path.includes('\0')) {
     throw new DurableLogError('invalid', 'the path of a SQLite log must be the path of a file')
   }
   assertMs('busyTimeoutMs', busyTimeoutMs, 0)
   assertMs('pollIntervalMs', pollIntervalMs, 1)
-  return new SqliteLog(() => holdMedium({ path: resolve(path), patienceMs: busyTimeoutMs, pollIntervalMs }))
+  const request = { path: resolve(path), patienceMs: busyTimeoutMs, pollIntervalMs, isReadOnly: readOnly }
+  return new SqliteLog(() => holdMedium(request), readOnly ? request.path : undefined)
 }
 
 function assertMs(name: string, value: number, min: number): void {
@@ -59,6 +71,8 @@ function assertMs(name: string, value: number, min: number): void {
 
 class SqliteLog implements DurableLog {
   private readonly acquire: () => Promise<HeldMedium>
+  /** The file, when it is only read. */
+  private readonly readOnlyPath: string | undefined
   private readonly subscriptions = new Subscriptions()
   /** The share in the open file, or its opening. */
   private held: Promise<HeldMedium> | undefined
@@ -70,8 +84,9 @@ class SqliteLog implements DurableLog {
   private unwatch: (() => void) | undefined
   private closing: Promise<void> | undefined
 
-  constructor(acquire: () => Promise<HeldMedium>) {
+  constructor(acquire: () => Promise<HeldMedium>, readOnlyPath: string | undefined) {
     this.acquire = acquire
+    this.readOnlyPath = readOnlyPath
   }
 
   async append(
@@ -80,7 +95,7 @@ class SqliteLog implements DurableLog {
     entries: readonly Entry[],
     options?: AppendOptions,
   ): Promise<number> {
-    this.assertOpen()
+    this.assertWritable()
     const request = checkAppend(stream, expectedSeq, entries, options)
     return this.run((medium) => medium.append(request))
   }
@@ -98,7 +113,7 @@ class SqliteLog implements DurableLog {
   }
 
   async saveSnapshot(stream: string, seq: number, snapshot: JsonValue): Promise<void> {
-    this.assertOpen()
+    this.assertWritable()
     const request = checkSnapshot(stream, seq, snapshot)
     return this.run((medium) => medium.saveSnapshot(request))
   }
@@ -110,7 +125,7 @@ class SqliteLog implements DurableLog {
   }
 
   async remove(stream: string): Promise<void> {
-    this.assertOpen()
+    this.assertWritable()
     const name = checkStream(stream)
     return this.run((medium) => medium.remove(name))
   }
@@ -174,6 +189,11 @@ class SqliteLog implements DurableLog {
   private stopWatching(): void {
     this.unwatch?.()
     this.unwatch = undefined
+  }
+
+  private assertWritable(): void {
+    this.assertOpen()
+    if (this.readOnlyPath !== undefined) throw unavailable(this.readOnlyPath, 'is open for reading only')
   }
 
   private assertOpen(): void {

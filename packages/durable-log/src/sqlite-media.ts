@@ -8,13 +8,21 @@ import { isBusy } from './node-sqlite.ts'
 import { patiently } from './patience.ts'
 import { SqliteMedium } from './sqlite-medium.ts'
 import { repairIndex } from './sqlite-repair.ts'
-import { createPrivateFile, type FileIdentity, openDatabase, unavailable } from './sqlite-schema.ts'
+import {
+  createPrivateFile,
+  type FileIdentity,
+  openDatabase,
+  openForReading,
+  requireFile,
+  unavailable,
+} from './sqlite-schema.ts'
 
 export interface MediumRequest {
   /** Absolute. */
   readonly path: string
   readonly patienceMs: number
   readonly pollIntervalMs: number
+  readonly isReadOnly: boolean
 }
 
 /** A share in an open medium. */
@@ -29,7 +37,8 @@ interface Open {
   holders: number
 }
 
-const opened = new Map<FileIdentity, Open>()
+/** By file and by what may be done to it. */
+const opened = new Map<string, Open>()
 
 /**
  * Opens the file, or joins those who have it open; then their settings hold.
@@ -37,15 +46,16 @@ const opened = new Map<FileIdentity, Open>()
  * @throws DurableLogError `unavailable`.
  */
 export async function holdMedium(request: MediumRequest): Promise<HeldMedium> {
-  const identity = createPrivateFile(request.path)
-  let open = opened.get(identity)
-  if (open === undefined) opened.set(identity, (open = { medium: openMedium(request, identity), holders: 0 }))
+  const identity = request.isReadOnly ? requireFile(request.path) : createPrivateFile(request.path)
+  const key = request.isReadOnly ? `${identity} read-only` : identity
+  let open = opened.get(key)
+  if (open === undefined) opened.set(key, (open = { medium: openMedium(request, identity), holders: 0 }))
   const share = open
   share.holders += 1
   const letGo = () => {
     share.holders -= 1
     if (share.holders > 0) return false
-    opened.delete(identity)
+    opened.delete(key)
     return true
   }
   try {
@@ -58,12 +68,13 @@ export async function holdMedium(request: MediumRequest): Promise<HeldMedium> {
 }
 
 async function openMedium(request: MediumRequest, identity: FileIdentity): Promise<SqliteMedium> {
-  const { path, patienceMs, pollIntervalMs } = request
+  const { isReadOnly, path, patienceMs, pollIntervalMs } = request
   let database: DatabaseSync | undefined
   try {
-    const opened = await patiently(patienceMs, () => openDatabase(path))
+    const open = isReadOnly ? openForReading : openDatabase
+    const opened = await patiently(patienceMs, () => open(path))
     database = opened
-    await repairIndex(path, opened, patienceMs)
+    if (!isReadOnly) await repairIndex(path, opened, patienceMs)
     return await patiently(
       patienceMs,
       () => new SqliteMedium({ path, identity, database: opened, patienceMs, pollIntervalMs }),

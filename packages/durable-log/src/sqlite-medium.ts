@@ -9,23 +9,15 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextMacrotask } from 'node:timers/promises'
 import type { CheckedAppend, CheckedList, CheckedRead, CheckedSnapshot } from './checks.ts'
 import { CommitQueue } from './commit-queue.ts'
-import {
-  corrupt,
-  decodeEntry,
-  decodeSnapshot,
-  entryChecksum,
-  type EntryRow,
-  FORMAT,
-  snapshotChecksum,
-  type SnapshotRow,
-} from './entry-format.ts'
+import { decodeSnapshot, entryChecksum, FORMAT, snapshotChecksum, type SnapshotRow } from './entry-format.ts'
 import { DurableLogError } from './errors.ts'
 import { type Announce, HeadWatch, type Placed } from './head-watch.ts'
-import { isBusy, isDamage } from './node-sqlite.ts'
+import { isBusy } from './node-sqlite.ts'
 import { patiently } from './patience.ts'
 import { appendConflict, snapshotAhead, snapshotOlder } from './refusals.ts'
 import { rebuildIndex } from './sqlite-repair.ts'
 import { type FileIdentity, identityOf, unavailable } from './sqlite-schema.ts'
+import { type Place, readPage } from './sqlite-page.ts'
 import { type HeadRow, readHeadRows, removeStream } from './sqlite-removal.ts'
 import { prepareStatements, REMOVALS, type Statements } from './sqlite-statements.ts'
 import { compareStreams } from './stream-order.ts'
@@ -42,23 +34,8 @@ export interface SqliteMediumOptions {
   readonly pollIntervalMs: number
 }
 
-/** Where a reading stands; without position when it has read nothing yet. */
-interface Place {
-  readonly seq: number
-  readonly position?: number
-}
-
-interface Page {
-  readonly entries: readonly StoredEntry[]
-  readonly last: Place
-  readonly isLast: boolean
-}
-
-type PlacedRow = EntryRow & { readonly position: number }
-
-/** A read hands the event loop back after this many entries or characters of data. */
+/** A read hands the event loop back after this many entries. */
 const PAGE_ENTRIES = 512
-const PAGE_LENGTH = 1024 * 1024
 /** How long a removed or replaced file may go unnoticed while appends follow each other closely. */
 const IDENTITY_CHECK_MS = 50
 
@@ -125,7 +102,7 @@ export class SqliteMedium {
     let last: Place = { seq: afterSeq }
     while (entries.length < limit) {
       const count = Math.min(PAGE_ENTRIES, limit - entries.length)
-      const page = await this.attempt(() => this.readPage(stream, last, count))
+      const page = await this.attempt(() => readPage(this.sql, stream, last, count))
       if (page === undefined) {
         entries = []
         last = { seq: afterSeq }
@@ -217,36 +194,6 @@ export class SqliteMedium {
     if (seq < storedSeq) throw snapshotOlder(stream, seq, storedSeq, current)
     const checksum = snapshotChecksum(stream, seq, snapshot.text)
     this.sql.replaceSnapshot.run(stream, seq, FORMAT, snapshot.text, checksum)
-  }
-
-  /** @returns undefined when the entry that the page follows is not there any more. */
-  private readPage(stream: string, after: Place, count: number): Page | undefined {
-    const entries: StoredEntry[] = []
-    let length = 0
-    let last = after
-    // A page after the first one looks at the entry before it, too: seqs come again after a removal,
-    // positions do not.
-    let isFollowed = after.position === undefined
-    const first = isFollowed ? after.seq + 1 : after.seq
-    try {
-      for (const row of this.sql.entries.iterate(stream, first, isFollowed ? count : count + 1)) {
-        const entry = row as unknown as PlacedRow
-        if (!isFollowed) {
-          if (entry.seq !== after.seq || entry.position !== after.position) return undefined
-          isFollowed = true
-          continue
-        }
-        const seq = last.seq + 1
-        entries.push(decodeEntry(stream, seq, entry))
-        last = { seq, position: entry.position }
-        length += entry.data.length
-        if (length >= PAGE_LENGTH) return { entries, last, isLast: false }
-      }
-    } catch (error) {
-      if (error instanceof DurableLogError || !isDamage(error)) throw error
-      throw corrupt(stream, last.seq + 1, 'cannot be read', error)
-    }
-    return isFollowed ? { entries, last, isLast: entries.length < count } : undefined
   }
 
   /** The first stream at a name or, when that was seen already, after it. */

@@ -100,6 +100,32 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
+/** @throws DurableLogError `unavailable` when nothing is there. */
+export function requireFile(path: string): FileIdentity {
+  const identity = identityOf(path)
+  if (identity === undefined) throw unavailable(path, 'is not there')
+  return identity
+}
+
+/**
+ * Opens an existing log of this layout without the right to change it.
+ *
+ * @throws as {@link openDatabase}; `unavailable` for a file that is no log.
+ */
+export function openForReading(path: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  let database: DatabaseSync | undefined
+  try {
+    database = new DatabaseSync(path, { timeout: BLOCKING_BUSY_MS, readOnly: true })
+    if (layoutOf(path, database) !== LAYOUT) throw unavailable(path, 'is no durable log')
+    return database
+  } catch (error) {
+    database?.close()
+    if (error instanceof DurableLogError || isBusy(error)) throw error
+    throw unavailable(path, 'cannot be opened as a durable log', error)
+  }
+}
+
 /** @param what ends the sentence "the log at … ". */
 export function unavailable(path: string, what: string, cause?: unknown): DurableLogError {
   const reason = cause instanceof Error ? ` (${cause.message})` : ''

@@ -9,7 +9,7 @@ describe('SQLite log under SIGKILL', () => {
       const seed = Math.trunc(Math.random() * 2 ** 31)
       const { failures, kills, ...summary } = await run({ rounds: 20, seed })
       expect(failures).toEqual([])
-      expect(summary).toEqual({ suite: 'store', rounds: 20, failed: 0, lost: 0, doubled: 0 })
+      expect(summary).toEqual({ suite: 'log', rounds: 20, failed: 0, lost: 0, doubled: 0 })
       expect(Object.values(kills ?? {}).reduce((sum, count) => sum + count, 0)).toBe(20)
     },
   )

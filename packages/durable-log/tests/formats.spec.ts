@@ -1,11 +1,20 @@
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type DurableLog, KV_UNIT_DESCRIPTOR, kvUnitLog, leaseStore, sqliteLog } from '../src/index.ts'
+import {
+  type DurableLog,
+  KV_UNIT_DESCRIPTOR,
+  kvUnitLog,
+  leaseStore,
+  postgresLog,
+  sqliteLog,
+} from '../src/index.ts'
 import { loadSqlite } from '../src/node-sqlite.ts'
 import { writeExample } from './fixtures/format-example.ts'
 import { jsonBackend } from './fixtures/json-storage.ts'
 import { tempFolder } from './fixtures/temp-folder.ts'
+import { insertRows, type PostgresRows, rowsOf as postgresRowsOf } from './support/postgres-rows.ts'
+import { databaseUrl, dropSchemas, newSchema } from './support/postgres.ts'
 
 const newPath = tempFolder()
 const FORMATS = join(import.meta.dirname, 'fixtures', 'formats')
@@ -35,7 +44,28 @@ const formats: readonly { readonly format: string; readonly open: () => Promise<
       return kvUnitLog(await backend.kv.open(KV_UNIT_DESCRIPTOR))
     },
   },
+  {
+    format: 'postgres-2.json',
+    open: async () => {
+      const { connectionString, schema } = await postgresSchema()
+      const log = postgresLog({ connectionString, schema })
+      await log.list()
+      await insertRows(connectionString, schema, publishedRows())
+      return log
+    },
+  },
 ]
+
+function publishedRows(): PostgresRows {
+  return JSON.parse(readFileSync(join(FORMATS, 'postgres-2.json'), 'utf8')) as PostgresRows
+}
+
+async function postgresSchema() {
+  const connectionString = await databaseUrl()
+  const schema = newSchema()
+  onTestFinished(() => dropSchemas(connectionString, [schema]))
+  return { connectionString, schema }
+}
 
 /** Rows as they lie in the tables of a SQLite file. */
 function rowsOf(path: string): unknown[] {
@@ -84,6 +114,14 @@ describe('what is written today', () => {
     await writeExample(log)
     await log.close()
     expect(rowsOf(path)).toEqual(rowsOf(copyOf('sqlite-1.sqlite', 'log.sqlite')))
+  })
+
+  it('is the published PostgreSQL format, row by row', async () => {
+    const { connectionString, schema } = await postgresSchema()
+    const log = postgresLog({ connectionString, schema })
+    await writeExample(log)
+    await log.close()
+    expect(await postgresRowsOf(connectionString, schema)).toEqual(publishedRows())
   })
 
   it('is the published kv format, byte by byte', async () => {

@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path'
 import { Context } from '@deepseek-ai/cordis'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as plugin from '../src/index.ts'
+import { startChild } from './fixtures/children.ts'
 import { tempFolder } from './fixtures/temp-folder.ts'
+import { databaseUrl, dropSchemas, newSchema } from './support/postgres.ts'
 
 const newPath = tempFolder()
 const one = { type: 'test/entry', data: 1 }
@@ -78,6 +80,41 @@ describe('durable-log plugin', () => {
       message: expect.stringContaining(path) as string,
     })
     expect(ctx.get('durableLog')).toBeUndefined()
+  })
+
+  it('keeps everything in the PostgreSQL database that an environment variable names', async () => {
+    const connectionString = await databaseUrl()
+    const schema = newSchema()
+    vi.stubEnv('GRAPH_DATABASE', connectionString)
+    const config: plugin.Config = { backend: 'postgres', connectionEnv: 'GRAPH_DATABASE', schema }
+    for (const seq of [0, 1]) {
+      const ctx = new Context()
+      const fiber = await ctx.plugin(plugin, config)
+      expect(await logOf(ctx).append('s', seq, [one])).toBe(seq + 1)
+      await fiber.dispose()
+      expect(ctx.get('durableLog')).toBeUndefined()
+    }
+    await dropSchemas(connectionString, [schema])
+  })
+
+  it('names the environment variable when it is missing, and tells nothing of a wrong one', async () => {
+    vi.stubEnv('GRAPH_DATABASE', '')
+    const config: plugin.Config = { backend: 'postgres', connectionEnv: 'GRAPH_DATABASE' }
+    await expect(new Context().plugin(plugin, config)).rejects.toThrow(/GRAPH_DATABASE/)
+    vi.stubEnv('GRAPH_DATABASE', 'hunter2')
+    await expect(new Context().plugin(plugin, config)).rejects.toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('hunter2') as string }),
+    )
+  })
+
+  it('refuses a connection string in the configuration', async () => {
+    const config: plugin.Config = { backend: 'postgres', connectionEnv: 'postgres://me:secret@host/db' }
+    await expect(new Context().plugin(plugin, config)).rejects.toThrow(/connectionEnv/)
+  })
+
+  it('loads no PostgreSQL client until a log of that kind is used', async () => {
+    const child = startChild('pg-loader.ts', [])
+    expect([await child.nextLine(), await child.nextLine()]).toEqual(['unloaded', 'loaded'])
   })
 
   it('refuses an unknown backend', async () => {

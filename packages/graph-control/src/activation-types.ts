@@ -105,7 +105,7 @@ export interface TokenUsage {
   readonly outputTokens: number
 }
 
-/** What a settled activation left. Its text lives in the stream `result/<graph>/<record>`. */
+/** What a settled activation left. Its text lives in the stream `result/<graph>/<record>/<digest>`. */
 export interface GraphRecord {
   readonly recordId: string
   readonly workId: string

@@ -22,17 +22,12 @@ export function retryWork(
   const work = draft.works.get(workId)
   if (work === undefined) return
   if (confirmHeld(draft, work, reason)) return
-  const items = (work.itemWorkIds ?? []).filter((id) =>
-    isTerminal(draft.works.get(id)?.status ?? 'completed'),
-  )
-  const lost = items.filter((id) => draft.works.get(id)?.status !== 'completed')
-  const retried = work.itemWorkIds === undefined ? [workId] : lost
-  for (const id of retried) {
-    const own = draft.works.get(id)
-    if (own !== undefined && isRetryable(own))
-      reopen(draft, { ...own, retries: own.retries + 1, retryReason: reason })
-  }
-  judgeWorks(draft, [...retried, ...reviveDependents(draft, retried)], at)
+  const asked = work.itemWorkIds ?? [workId]
+  // One that another retry of the same update brought back already is left as it is.
+  const retried = asked.flatMap((id) => draft.works.get(id) ?? []).filter(isRetryable)
+  for (const own of retried) reopen(draft, { ...own, retries: own.retries + 1, retryReason: reason })
+  const ids = retried.map((own) => own.workId)
+  judgeWorks(draft, [...ids, ...reviveDependents(draft, ids)], at)
 }
 
 /** A work whose attempt is held goes on with the next attempt, under the same claim. */

@@ -4,7 +4,16 @@ import { retryWork, reviveDependents } from './fold-retries.ts'
 import { supersedeIdleWakes } from './fold-wakes.ts'
 import { type Draft, FoldError, held, idsOf, sourceKey } from './graph-state.ts'
 import type { ScheduleUpdate, StopRequest, Work, WorkRequest } from './types.ts'
-import { addWork, endWork, inputWork, isTerminal, judgeWorks, noteDependent, putWork } from './work-states.ts'
+import {
+  addWork,
+  endWorks,
+  inputWork,
+  isTerminal,
+  judgeWorks,
+  noteDependent,
+  type PendingEnding,
+  putWork,
+} from './work-states.ts'
 
 export function foldOpened(
   draft: Draft,
@@ -46,17 +55,14 @@ function movePhase(draft: Draft, { draft: step }: GraphEntryData<'update'>['upda
   draft.phase = step === 'open' ? 'draft' : 'open'
 }
 
-/**
- * The works that a stop of this target ends, those that wait for others first, terminal ones
- * included; `undefined`: no such target.
- */
+/** The works that a stop of this target ends, terminal ones included; `undefined`: no such target. */
 export function worksOfTarget(
   graph: Pick<Draft, 'graphId' | 'works' | 'operators' | 'live' | 'index'>,
   targetId: string,
 ): readonly string[] | undefined {
-  if (targetId === graph.graphId) return [...graph.live.pending.keys()].toReversed()
+  if (targetId === graph.graphId) return [...graph.live.pending.keys()]
   if (graph.works.has(targetId)) return [targetId]
-  if (graph.operators.has(targetId)) return idsOf(graph.index.operatorWorks.get(targetId)).toReversed()
+  if (graph.operators.has(targetId)) return idsOf(graph.index.operatorWorks.get(targetId))
   return undefined
 }
 
@@ -64,35 +70,24 @@ function stopTarget(draft: Draft, stop: StopRequest, at: number): void {
   const { targetId, reason } = stop
   const works = worksOfTarget(draft, targetId)
   if (works === undefined) throw new FoldError(`stops ${targetId}, which is not there`)
+  const endings = works.map((workId) => ({ workId, ending: { status: 'stopped' as const, reason, at } }))
   if (stop.cascadeDownstream === true) {
     const why = `it waited for ${targetId}, which was stopped: ${reason}`
-    const stopped = new Set(works)
-    for (const id of downstreamOf(draft, works)) {
-      if (!stopped.has(id)) endWork(draft, id, { status: 'stopped', reason: why, at })
+    for (const workId of downstreamOf(draft, works)) {
+      endings.push({ workId, ending: { status: 'stopped', reason: why, at } })
     }
   }
-  for (const workId of works) endWork(draft, workId, { status: 'stopped', reason, at })
+  endWorks(draft, endings, at)
 }
 
-/** Everything that waits for these works, directly or not; each before what it waits for. */
+/** Everything that takes what these works leave, directly or not, and without them. */
 function downstreamOf(draft: Draft, workIds: readonly string[]): readonly string[] {
-  const order: string[] = []
-  const seen = new Set<string>(workIds)
-  // Depth first with an explicit stack: chains may be longer than the call stack.
-  const stack = workIds.map((id) => ({ id, isLeft: false }))
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    if (next.isLeft) {
-      order.push(next.id)
-      continue
-    }
-    stack.push({ id: next.id, isLeft: true })
-    for (const id of idsOf(draft.index.dependents.get(next.id))) {
-      if (seen.has(id)) continue
-      seen.add(id)
-      stack.push({ id, isLeft: false })
-    }
+  const reached = new Set<string>(workIds)
+  // Grows while it is walked.
+  for (const id of reached) {
+    for (const dependent of idsOf(draft.index.dependents.get(id))) reached.add(dependent)
   }
-  return order
+  return [...reached].slice(new Set(workIds).size)
 }
 
 /** Works of one update may name each other in any order, so all are there before any is judged. */
@@ -104,10 +99,19 @@ function addWorks(draft: Draft, update: ScheduleUpdate): void {
   for (const request of update.addWork)
     for (const input of request.inputIds) noteInput(draft, request.workId, input)
   const touched = update.addWork.map((work) => work.workId)
+  const endings: PendingEnding[] = []
+  const at = update.committedAt
   for (const { workId, replaces } of update.addWork) {
-    if (replaces !== undefined) touched.push(...replace(draft, replaces, workId, update.committedAt))
+    if (replaces === undefined) continue
+    touched.push(...replace(draft, replaces, workId))
+    endings.push({
+      workId: replaces,
+      ending: { status: 'superseded', reason: `replaced by ${workId}`, at },
+    })
   }
-  judgeWorks(draft, touched, update.committedAt)
+  // Every place is taken before anything that follows from it is judged.
+  endWorks(draft, endings, at)
+  judgeWorks(draft, touched, at)
 }
 
 function workOf(request: WorkRequest, update: ScheduleUpdate, ordinal: number): Work {
@@ -134,7 +138,7 @@ function noteInput(draft: Draft, workId: string, input: string): void {
 }
 
 /** @returns what waits for the new work now that it takes the place of the old one. */
-function replace(draft: Draft, oldId: string, newId: string, at: number): readonly string[] {
+function replace(draft: Draft, oldId: string, newId: string): readonly string[] {
   const old = held(draft.works, oldId, 'work')
   if (old.status === 'completed') return []
   if (old.replacedBy !== undefined) throw new FoldError(`replaces ${oldId}, which ${old.replacedBy} replaced`)
@@ -142,7 +146,6 @@ function replace(draft: Draft, oldId: string, newId: string, at: number): readon
   const dependents = idsOf(draft.index.dependents.get(oldId))
   for (const id of dependents) noteDependent(draft, newId, id)
   const revived = isTerminal(old.status) ? reviveDependents(draft, [oldId]) : []
-  endWork(draft, oldId, { status: 'superseded', reason: `replaced by ${newId}`, at })
   draft.index.dependents = draft.index.dependents.delete(oldId)
   return [...revived, ...dependents]
 }

@@ -119,7 +119,7 @@ export function supersedeIdleWakes(draft: Draft, { at, reason }: { at: number; r
 
 function supersedeScheduled(draft: Draft, at: number, reason: string): void {
   for (const wakeId of draft.live.scheduledWakes.keys()) {
-    const { recurMs: _, ...wake } = held(draft.wakes, wakeId, 'wake')
+    const wake = held(draft.wakes, wakeId, 'wake')
     draft.live.scheduledWakes = draft.live.scheduledWakes.delete(wakeId)
     putWake(draft, { ...wake, status: 'superseded', updatedAt: at, failureReason: reason })
   }

@@ -48,10 +48,7 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
     const services = storageServices(storage)
     const cure = `agent graphs are not kept; load the storage rows of DSH, or choose another backend`
     warnWhenMissing(ctx, PACKAGE, [...services], cure)
-    await mountOnce(ctx, PACKAGE, [...services], async (live) => {
-      const { log, close } = await openStorageLog(live, storage)
-      return provideStore(live, log, close)
-    })
+    await mountOnce(ctx, PACKAGE, [...services], (live) => provideOnStorage(live, storage))
   } else {
     await mountOnce(ctx, PACKAGE, [], (live) => {
       const log = backend === 'memory' ? memoryLog() : sqliteLog({ path: fileOf(config) })
@@ -62,6 +59,11 @@ export async function apply(ctx: Context, config: Config = {}): Promise<void> {
 
 function fileOf({ path }: Config): string {
   return path === undefined ? dshHomePath('graph', 'control.sqlite') : resolve(expandHomePath(path))
+}
+
+async function* provideOnStorage(ctx: Context, storage: string): AsyncGenerator<() => unknown> {
+  const { log, close } = await openStorageLog(ctx, storage)
+  yield* provideStore(ctx, log, close)
 }
 
 /** Undone in reverse: the service is withdrawn, the store finishes what is under way, its log closes. */

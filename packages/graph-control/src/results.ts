@@ -1,7 +1,9 @@
 /**
- * The whole texts that activations concluded with, one stream each: `result/<graph>/<record>`.
+ * The whole texts that activations concluded with, one stream each: `result/<graph>/<record>/<digest>`.
  *
- * A stream is written once, in one append: a head that tells what follows, then the text in chunks.
+ * A stream is written once, in one append: a head that tells what follows, then the text in chunks. A
+ * text is stored before its settlement is committed, and that may be refused, or another may win. So
+ * the name tells the text, too: what a refused settlement left is never taken for what was committed.
  * Owns: cutting, chunking, paging. Does not own: whether a record exists; that is the graph's.
  */
 import { type DurableLog, DurableLogError, type Entry, type StoredEntry } from 'dsh-durable-log'
@@ -10,7 +12,7 @@ import { type StoredRecord, SUMMARY_CHARS } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import { id, position } from './request-shapes.ts'
 import { type Checked, flag, list, object, oneOf, ShapeError, string } from './shape.ts'
-import type { ResultPage } from './types.ts'
+import type { GraphRecord, ResultPage } from './types.ts'
 
 /** Bytes of UTF-8 in one chunk, at most. */
 export const CHUNK_BYTES = 64 * 1024
@@ -46,33 +48,33 @@ export class ResultTexts {
     this.log = log
   }
 
-  /**
-   * Stores a text, or finds what an earlier call stored under the same record: then that text is
-   * the one that counts, and the answer describes it.
-   */
+  /** Stores a text, or finds that an earlier call stored the same. */
   async write(graphId: string, recordId: string, text: string): Promise<StoredText> {
-    const stream = streamOf(graphId, recordId)
     const { head, chunks } = layOut(text)
+    const stream = resultStream(graphId, { recordId, digest: head.digest })
     const entries: Entry[] = [
       { type: 'result', data: { ...head } },
       ...chunks.map((chunk) => ({ type: 'chunk', data: { v: 1, text: chunk } })),
     ]
     try {
       await this.log.append(stream, 0, entries)
-      return storedText(head)
     } catch (error) {
       if (!(error instanceof DurableLogError) || error.code !== 'conflict') throw error
-      return storedText(await this.readHead(stream))
+      // What is there must be readable, or a record would be committed without its text.
+      await this.readHead(stream)
     }
+    const { bytes, digest, truncated: textTruncated, summary, summaryTruncated } = head
+    return { summary, summaryTruncated, bytes, digest, textTruncated }
   }
 
   /** A page of a stored text. Pages meet without gap or overlap, and never split a character. */
   async read(
     graphId: string,
-    recordId: string,
+    record: Pick<GraphRecord, 'recordId' | 'digest'>,
     page: { readonly offset?: number; readonly limit?: number },
   ): Promise<ResultPage> {
-    const stream = streamOf(graphId, recordId)
+    const { recordId } = record
+    const stream = resultStream(graphId, record)
     const head = await this.readHead(stream)
     const totalChars = head.chunks.reduce((sum, chars) => sum + chars, 0)
     const from = Math.min(page.offset ?? 0, totalChars)
@@ -125,18 +127,16 @@ export class ResultTexts {
   }
 }
 
-/** Prefix of the streams of one graph's texts; a record id follows. */
+/** Prefix of the streams of one graph's texts. */
 export function resultPrefix(graphId: string): string {
   return `result/${graphId}/`
 }
 
-function streamOf(graphId: string, recordId: string): string {
-  return resultPrefix(graphId) + recordId
-}
-
-function storedText(head: Head): StoredText {
-  const { summary, summaryTruncated, bytes, digest, truncated } = head
-  return { summary, summaryTruncated, bytes, digest, textTruncated: truncated }
+export function resultStream(
+  graphId: string,
+  { recordId, digest }: Pick<GraphRecord, 'recordId' | 'digest'>,
+): string {
+  return `${resultPrefix(graphId)}${recordId}/${digest.replace(/^sha256:/, '')}`
 }
 
 function layOut(text: string): { head: Head; chunks: readonly string[] } {

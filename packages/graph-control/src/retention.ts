@@ -8,7 +8,7 @@ import { graphStream, rootStream } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import type { GraphLedgers } from './graph-ledgers.ts'
 import { registeredStream } from './graph-list.ts'
-import { resultPrefix } from './results.ts'
+import { resultPrefix, resultStream } from './results.ts'
 
 export interface RetentionParts {
   readonly log: DurableLog
@@ -39,9 +39,10 @@ export async function compactGraphs(
 ): Promise<number> {
   let removed = 0
   for (const graphId of graphIds) {
-    const { closed, finish, live, rootSessionId } = await ledgers.read(graphId)
+    const { closed, finish, live, records, rootSessionId } = await ledgers.read(graphId)
     if (rootSessionId !== root || !closed || live.claims.size > 0) continue
-    const kept = new Set((finish?.resultIds ?? []).map((recordId) => resultPrefix(graphId) + recordId))
+    const results = (finish?.resultIds ?? []).flatMap((recordId) => records.get(recordId) ?? [])
+    const kept = new Set(results.map((record) => resultStream(graphId, record)))
     for (const stream of await streamsUnder(log, resultPrefix(graphId))) {
       if (kept.has(stream)) continue
       await log.remove(stream)

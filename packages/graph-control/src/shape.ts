@@ -132,6 +132,7 @@ function copyJson(value: unknown, depth: number): JsonValue {
   if (prototype !== Object.prototype && prototype !== null) throw new ShapeError('must be plain JSON')
   const entries = Object.entries(value).map(([key, held]) => {
     if (key === '__proto__') throw new ShapeError('has a field named __proto__')
+    if (!key.isWellFormed()) throw new ShapeError('has a field whose name holds half of a surrogate pair')
     return [key, within(key, (inner) => copyJson(inner, depth + 1), held)] as const
   })
   return Object.freeze(Object.fromEntries(entries))

@@ -3,7 +3,7 @@ import { GraphControlError } from './errors.ts'
 import type { FoldedGraph } from './graph-state.ts'
 import { named } from './request-shapes.ts'
 import { LIMITS, type WorkRequest } from './types.ts'
-import { inputWork, isTerminal } from './work-states.ts'
+import { inputWork } from './work-states.ts'
 
 type Works = readonly WorkRequest[]
 
@@ -118,10 +118,8 @@ function requireNoCircle(state: FoldedGraph, works: Works): void {
       if (id === undefined) return []
       const heir = heirs.get(id)
       if (heir !== undefined) return [heir]
-      const known = state.works.get(id)
-      // What is over waits for nothing; what was skipped may wait again when its input is replaced.
-      const isOver = known !== undefined && isTerminal(known.status) && known.status !== 'skipped'
-      return isOver ? [] : [id]
+      // What completed waits for nothing any more; everything else may be retried, and waits again.
+      return state.works.get(id)?.status === 'completed' ? [] : [id]
     })
   }
   const circle = findCircle([...added.keys()], upstreamOf)

@@ -79,6 +79,11 @@ export function endWork(draft: Draft, workId: string, ending: Ending): void {
   settleAll(draft, [{ workId, ending }], ending.at)
 }
 
+/** Ends works together: what ends by itself is not told as a consequence of the others. */
+export function endWorks(draft: Draft, endings: readonly PendingEnding[], at: number): void {
+  settleAll(draft, [...endings], at)
+}
+
 /** Judges works whose inputs may all have ended. */
 export function judgeWorks(draft: Draft, workIds: readonly string[], at: number): void {
   const endings: PendingEnding[] = []
@@ -86,24 +91,36 @@ export function judgeWorks(draft: Draft, workIds: readonly string[], at: number)
   settleAll(draft, endings, at)
 }
 
-interface PendingEnding {
+export interface PendingEnding {
   readonly workId: string
   readonly ending: Ending
 }
 
 function settleAll(draft: Draft, endings: PendingEnding[], at: number): void {
+  // What ends together has ended before anything that follows from it is judged.
+  const ended = endings.splice(0).flatMap((next) => closeOpen(draft, next))
+  for (const work of ended) follow(draft, work, at, endings)
   // Grows while it is walked: what an end decides is appended.
-  for (const next of endings) {
-    const work = draft.works.get(next.workId)
-    if (work === undefined || isTerminal(work.status)) continue
-    const ended = close(draft, work, next.ending)
-    for (const itemId of ended.itemWorkIds ?? []) endings.push({ workId: itemId, ending: next.ending })
-    for (const dependent of idsOf(draft.index.dependents.get(ended.workId))) {
-      judge(draft, dependent, at, endings)
-    }
-    if (ended.status === 'completed') {
-      draft.index.dependents = draft.index.dependents.delete(ended.workId)
-    }
+  for (const next of endings) for (const work of closeOpen(draft, next)) follow(draft, work, at, endings)
+}
+
+/** The work as it ended with its items, or nothing where it had ended before. */
+function closeOpen(draft: Draft, { workId, ending }: PendingEnding): readonly Work[] {
+  const work = draft.works.get(workId)
+  if (work === undefined || isTerminal(work.status)) return []
+  const ended = close(draft, work, ending)
+  return [
+    ended,
+    ...(ended.itemWorkIds ?? []).flatMap((itemId) => closeOpen(draft, { workId: itemId, ending })),
+  ]
+}
+
+/** What the end of a work decides. */
+function follow(draft: Draft, ended: Work, at: number, endings: PendingEnding[]): void {
+  for (const dependent of idsOf(draft.index.dependents.get(ended.workId)))
+    judge(draft, dependent, at, endings)
+  if (ended.status === 'completed') {
+    draft.index.dependents = draft.index.dependents.delete(ended.workId)
   }
 }
 
@@ -157,9 +174,11 @@ function judge(draft: Draft, workId: string, at: number, endings: PendingEnding[
     endings.push({ workId, ending: skipped(`input ${lost.work.workId} ${lost.work.status}`, at) })
     return
   }
-  const waitingFor = inputs.flatMap(({ work: input }) =>
+  // Two inputs may stand for one work, once that took the place of the other.
+  const open = inputs.flatMap(({ work: input }) =>
     input === undefined || isTerminal(input.status) ? [] : [input.workId],
   )
+  const waitingFor = open.length > 1 ? [...new Set(open)] : open
   if (waitingFor.length > 0) {
     const isSame = waitingFor.length === work.waitingFor.length
     if (!isSame || waitingFor.some((id, at) => id !== work.waitingFor[at]))

@@ -86,7 +86,9 @@ describe('a work that runs when', () => {
     })
     await commit(store, 'c2', { stop: [{ targetId: 'a', reason: 'enough', cascadeDownstream: true }] })
     expect(await statuses(store)).toEqual({ a: 'stopped', w: 'stopped', v: 'stopped' })
-    expect((await graph(store)).works.get('v')?.reason).toBe('it waited for a, which was stopped: enough')
+    const { works } = await graph(store)
+    expect(works.get('a')?.reason).toBe('enough')
+    expect(works.get('v')?.reason).toBe('it waited for a, which was stopped: enough')
   })
 
   it('always runs after a stop without a cascade, and later work is not stopped by an earlier one', async () => {

@@ -72,7 +72,7 @@ function standIn(state: FoldedGraph, inputId: string): Work | undefined {
 function expectWork(state: FoldedGraph, work: Work): void {
   const inputs = work.inputIds.flatMap((id) => standIn(state, id) ?? [])
   const items = work.itemWorkIds?.map((id) => state.works.get(id))
-  const awaited = items ?? inputs
+  const awaited = [...new Set(items ?? inputs)]
   const missing = awaited.flatMap((held) => (held === undefined || isOver(held) ? [] : [held.workId]))
   const needsAll = (work.when ?? 'all') === 'all' && work.itemWorkIds === undefined
   if (work.status === 'waiting') {

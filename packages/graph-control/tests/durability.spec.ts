@@ -24,7 +24,7 @@ import {
   update,
   work,
 } from './fixture.ts'
-import { attemptId, wakeId, WHOLE_HISTORY } from './whole-history.ts'
+import { attemptId, LATER_HISTORY, wakeId, WHOLE_HISTORY } from './whole-history.ts'
 
 function failingOnce(log: DurableLog, append: number, when: 'before' | 'after'): DurableLog {
   return faultyLog(log, [{ at: `${when}-append`, when: append, fault: 'fail' }])
@@ -49,9 +49,9 @@ async function expectMemoryIsMedium(store: GraphControlStore, log: DurableLog): 
 }
 
 /** Plays the history, each step again when its write failed. */
-async function play(log: DurableLog): Promise<GraphControlStore> {
+async function play(log: DurableLog, history: typeof WHOLE_HISTORY): Promise<GraphControlStore> {
   const store = await storeOn(log)
-  for (const step of WHOLE_HISTORY) {
+  for (const step of history) {
     const failed: unknown = await step(store).then(
       () => undefined,
       (error: unknown) => error,
@@ -65,22 +65,30 @@ async function play(log: DurableLog): Promise<GraphControlStore> {
 }
 
 describe('a write that fails', () => {
-  it('leaves nothing behind that a repetition would not, wherever it is in the history', async () => {
-    const undisturbed = counted(memoryLog())
-    const expected = timeless(await graph(await play(undisturbed.log)))
-    // The epoch writes two streams, and so does the settling; every other step writes one.
-    expect(undisturbed.appends()).toBe(WHOLE_HISTORY.length + 2)
-    for (let append = 1; append <= undisturbed.appends(); append++) {
-      for (const when of ['before', 'after'] as const) {
-        const log = failingOnce(memoryLog(), append, when)
-        const store = await play(log)
-        expect(timeless(await graph(store)), `append ${append} fails ${when}`).toEqual(expected)
-        expect(await (await storeOn(log)).readResult(GRAPH, (await onlyRecord(store)) ?? '')).toMatchObject({
-          text: 'result of a',
-        })
+  it.each([
+    // Opening the epoch writes two streams, and so does settling; every other step writes one.
+    ['the first kinds', WHOLE_HISTORY, WHOLE_HISTORY.length + 2],
+    // Here one settling has two artifacts.
+    ['the later kinds', LATER_HISTORY, LATER_HISTORY.length + 5],
+  ] as const)(
+    'leaves nothing behind that a repetition would not, wherever it is (%s)',
+    async (_, history, writes) => {
+      const undisturbed = counted(memoryLog())
+      const expected = timeless(await graph(await play(undisturbed.log, history)))
+      expect(undisturbed.appends()).toBe(writes)
+      for (let append = 1; append <= writes; append++) {
+        for (const when of ['before', 'after'] as const) {
+          const log = failingOnce(memoryLog(), append, when)
+          const store = await play(log, history)
+          expect(timeless(await graph(store)), `append ${append} fails ${when}`).toEqual(expected)
+          const recordId = (await onlyRecord(store)) ?? ''
+          expect(await (await storeOn(log)).readResult(GRAPH, recordId)).toMatchObject({
+            text: 'result of a',
+          })
+        }
       }
-    }
-  })
+    },
+  )
 
   it.each<['before' | 'after', boolean, number]>([
     ['before', true, 0],

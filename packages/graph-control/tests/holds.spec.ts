@@ -51,6 +51,27 @@ describe.each(MEDIA)('a hold on %s', (medium) => {
 })
 
 describe('a hold', () => {
+  it('is confirmed by a retry of its work in an update, if the model may do so', async () => {
+    const { store, claim } = await running('memory', 'b')
+    const { claimId } = await begin(store, 'b')
+    await hold(store, claim.claimId, 1, 'person')
+    await hold(store, claimId, 1, 'model')
+    const retry = (workId: string) =>
+      commit(store, `confirm-${workId}`, { retry: [{ workId, reason: 'go on' }] })
+    expect(await refusal(store, () => retry('a'))).toMatchObject(
+      refusedAs('work-conflict', 'a person has to confirm it first (asks to delete files)'),
+    )
+    await retry('b')
+    const { claims, works } = await graph(store)
+    expect(claims.get(claimId)).toMatchObject({
+      attempt: 2,
+      retryReason: 'go on',
+      admissionStatus: 'executing',
+    })
+    expect(claims.get(claimId)?.hold).toBeUndefined()
+    expect(works.get('b')).toMatchObject({ status: 'running', retries: 0, claimId })
+  })
+
   it('frees its permit, and wakes a root that waits for all', async () => {
     const { store, claim } = await running('memory', 'b')
     await store.registerWait({ graphId: GRAPH, waitId: 'w', until: 'all' })

@@ -1,8 +1,12 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Context } from '@deepseek-ai/cordis'
 import * as durableLog from 'dsh-durable-log'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { memoryKvUnit } from 'dsh-durable-log/testing'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as graphControl from '../src/index.ts'
-import { commit, graph, work } from './fixture.ts'
+import { commit, GRAPH, graph, statuses, work } from './fixture.ts'
 
 /** A context whose log lines are kept. */
 function host() {
@@ -57,6 +61,54 @@ describe('the plugin row', () => {
     await first.dispose()
     expect(store(ctx)).toBeDefined()
     expect(store(ctx)).not.toBe(service)
+  })
+
+  it('keeps graphs in memory of its own, without any other row', async () => {
+    const ctx = host()
+    const row = await ctx.plugin(graphControl, { backend: 'memory' })
+    await commit(store(ctx) as graphControl.GraphControlStore, 'c1', { addWork: [work('a')] })
+    await row.dispose()
+    await ctx.plugin(graphControl, { backend: 'memory' })
+    expect(await store(ctx)?.readGraph(GRAPH)).toBeUndefined()
+  })
+
+  it('keeps graphs in a SQLite file of its own, and finds them again', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'graph-row-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const path = join(folder, 'deep', 'graphs.sqlite')
+    const ctx = host()
+    const row = await ctx.plugin(graphControl, { backend: 'sqlite', path })
+    await commit(store(ctx) as graphControl.GraphControlStore, 'c1', { addWork: [work('a')] })
+    await row.dispose()
+    expect(existsSync(path)).toBe(true)
+    await ctx.plugin(graphControl, { backend: 'sqlite', path })
+    expect(await statuses(store(ctx) as graphControl.GraphControlStore)).toEqual({ a: 'ready' })
+  })
+
+  it('keeps graphs in the storage of the host once that is there', async () => {
+    const unit = memoryKvUnit()
+    const kv = { open: async () => unit }
+    const storage = { backend: { get: () => ({ kv }) } }
+    const ctx = host()
+    const row = await ctx.plugin(graphControl, { backend: 'kv', storage: 'drawer' })
+    expect(store(ctx)).toBeUndefined()
+    await ctx.plugin({
+      name: 'drawer',
+      apply: (live: Context) => {
+        live.provide('storage', storage)
+        live.provide('storage.backend.drawer', {})
+      },
+    })
+    await vi.waitUntil(() => store(ctx))
+    await commit(store(ctx) as graphControl.GraphControlStore, 'c1', { addWork: [work('a')] })
+    expect([...(unit.medium.get('entries')?.keys() ?? [])]).toHaveLength(1)
+    await row.dispose()
+    await expect(unit.loadAll()).rejects.toThrow('closed')
+  })
+
+  it('has a schema with a default for every field that needs one, and refuses other backends', () => {
+    expect(graphControl.Config({})).toEqual({ backend: 'log', storage: 'json' })
+    expect(() => graphControl.Config({ backend: 'tape' } as object)).toThrow(/backend|tape/)
   })
 
   it('has no default export, which the loader would take instead', () => {

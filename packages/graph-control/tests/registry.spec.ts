@@ -62,8 +62,10 @@ describe.each(MEDIA)('registered graphs on %s', (medium) => {
     expect(won).toHaveLength(1)
     const { rootSessionId = '' } = await graph(stores[0] as (typeof stores)[number], 'one')
     // What a loser listed before it lost is not taken for its own.
-    for (const [n, store] of stores.entries()) {
-      const root = `root-${n}`
+    const roots = stores.map((_, n) => `root-${n}`)
+    const losers = roots.filter((root) => root !== rootSessionId)
+    for (const root of [...losers, rootSessionId]) {
+      const store = stores[roots.indexOf(root)] as (typeof stores)[number]
       const { graphs } = await store.listGraphs({ rootSessionId: root })
       expect(graphs.map(({ graphId }) => graphId)).toEqual(root === rootSessionId ? ['one'] : [])
       expect(await store.compact(root)).toBe(0)

@@ -80,6 +80,19 @@ describe.each(MEDIA)('retention on %s', (medium) => {
   })
 })
 
+describe('what another root lists by mistake', () => {
+  it('is neither compacted nor purged by it', async () => {
+    const { store, log } = await openGraph()
+    await commit(store, 'c1', { addWork: [work('a')] })
+    const recordId = await complete(store, 'a')
+    await commit(store, 'c2', finish())
+    await log.append('graphs/other', 0, [{ type: 'graph', data: { v: 1, at: 1, graphId: GRAPH } }])
+    expect([await store.compact('other'), await store.purge('other')]).toEqual([0, 0])
+    expect((await store.readResult(GRAPH, recordId)).text).toBe('result of a')
+    expect(await store.compact(ROOT)).toBe(1)
+  })
+})
+
 describe('a purge', () => {
   it('is refused while an activation is live, and removes nothing then', async () => {
     const { store, log } = await openGraph()

@@ -237,7 +237,7 @@ describe.each(MEDIA)('a wake under way on %s', (medium) => {
 })
 
 describe('a wake', () => {
-  it('tells when its next attempt should be made, until that begins', async () => {
+  it('tells when its next attempt is due, until that begins', async () => {
     const { store, wakeId } = await underWay()
     const failed = { ...attemptOf(wakeId), status: 'retryable_failed', retryAt: 31_000 } as const
     expect(await store.completeSupervisorWakeAttempt(failed)).toMatchObject({ retryAt: 31_000 })

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { type ActivationOutcome, graphRecordId } from '../src/index.ts'
 import { sha256Hex } from '../src/canonical.ts'
-import { ResultTexts } from '../src/results.ts'
+import { resultStream } from '../src/results.ts'
 import {
   begin,
   claim,
+  claimRequest,
   commit,
   complete,
   GRAPH,
@@ -15,6 +16,7 @@ import {
   refusedAs,
   settlement,
   statuses,
+  storeOn,
   work,
 } from './fixture.ts'
 
@@ -149,20 +151,22 @@ describe('settling', () => {
     expect(failed.reason).toHaveLength(4_000)
   })
 
-  it('takes up the text that an earlier, interrupted settling stored', async () => {
+  it('is told by its own text, whatever a settling that was refused had stored', async () => {
     const { store, log } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a')] })
-    const { targetOperatorId: operatorId } = await begin(store, 'a')
-    const recordId = graphRecordId({
-      graphId: GRAPH,
-      operatorId,
-      activationId: 'run-of-a',
-      kind: 'conclusion',
-    })
-    await new ResultTexts(log).write(GRAPH, recordId, 'from before')
-    const { record } = await store.settleActivation(settlement('a', { conclusion: 'recomputed' }))
-    expect(record).toMatchObject({ summary: 'from before', digest: `sha256:${sha256Hex('from before')}` })
-    expect((await store.readResult(GRAPH, recordId)).text).toBe('from before')
+    await claim(store, 'a')
+    const stale = await storeOn(log)
+    await stale.readGraph(GRAPH)
+    const { intentId } = claimRequest('a')
+    await store.beginAgentGraphIntentExecutionAtScheduleRevision(GRAPH, intentId, 1)
+    // Decided on what it remembers, stored, and refused when it is to be committed.
+    const early = settlement('a', { attempt: 0, outcome: 'failed', conclusion: 'never begun' })
+    expect(await refusal(store, () => stale.settleActivation(early))).toMatchObject(
+      refusedAs('attempt-conflict'),
+    )
+    const { record } = await store.settleActivation(settlement('a', { conclusion: 'done' }))
+    expect(record).toMatchObject({ summary: 'done', digest: `sha256:${sha256Hex('done')}` })
+    expect((await store.readResult(GRAPH, record?.recordId ?? '')).text).toBe('done')
   })
 })
 
@@ -227,8 +231,8 @@ describe('results', () => {
 
   it('are stored in chunks of at most 64 KiB, wherever characters fall', async () => {
     const text = `x${'😀汉'.repeat(40_000)}`
-    const { log, recordId, pages } = await stored(text)
-    const entries = await log.read(`result/${GRAPH}/${recordId}`)
+    const { log, recordId, record, pages } = await stored(text)
+    const entries = await log.read(resultStream(GRAPH, { recordId, digest: record?.digest ?? '' }))
     const sizes = entries.slice(1).map((entry) => Buffer.byteLength((entry.data as { text: string }).text))
     expect(Math.max(...sizes)).toBeLessThanOrEqual(65_536)
     expect(sizes.length).toBe(Math.ceil(Buffer.byteLength(text) / 65_536))
@@ -293,7 +297,8 @@ describe('results', () => {
       activationId: 'run-of-a',
       kind: 'conclusion',
     })
-    await log.append(`result/${GRAPH}/${recordId}`, 0, [{ type: 'foreign', data: 1 }])
+    const digest = `sha256:${sha256Hex('result of a')}`
+    await log.append(resultStream(GRAPH, { recordId, digest }), 0, [{ type: 'foreign', data: 1 }])
     expect(await refusal(store, () => store.settleActivation(settlement('a')))).toMatchObject(
       refusedAs('quarantined', `result/${GRAPH}/${recordId}`),
     )

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { type DurableLog, type JsonValue, memoryLog } from 'dsh-durable-log'
 import { faultyLog } from 'dsh-durable-log/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -83,6 +84,20 @@ describe('a state restored from a snapshot', () => {
     const since = whole.seq - 10
     expect(await fresh.readChanges(GRAPH, since)).toEqual(await store.readChanges(GRAPH, since))
     expect(await fresh.readChanges(GRAPH, since)).toHaveLength(320)
+  })
+})
+
+describe('a published snapshot', () => {
+  it('of version 1 is read as the state it was taken of', async () => {
+    const file = new URL('fixtures/graph-snapshot-v1.json', import.meta.url)
+    const fixture = JSON.parse(await readFile(file, 'utf8')) as {
+      seq: number
+      snapshot: JsonValue
+      state: object
+    }
+    const state = stateOfSnapshot(GRAPH, fixture.seq, fixture.snapshot)
+    expect(state?.seq).toBe(fixture.seq)
+    expect(JSON.parse(JSON.stringify(behaviour(state)))).toMatchObject(behaviour(fixture.state) as object)
   })
 })
 
@@ -257,14 +272,25 @@ describe('saving a snapshot', () => {
   it('is over before its stream is removed', async () => {
     const { log } = await openLog('memory')
     const gate = Promise.withResolvers<void>()
-    const slow = faultyLog(log, [{ at: 'before-snapshot', fault: 'delay', until: gate.promise }])
+    const order: string[] = []
+    const slow = faultyLog(log, [
+      { at: 'before-snapshot', fault: 'delay', until: gate.promise },
+      // Whatever does not wait for the snapshot is at its removal before this comes.
+      { at: 'after-list', fault: 'call', call: () => void setImmediate(gate.resolve) },
+      { at: 'after-snapshot', fault: 'call', call: () => order.push('saved') },
+      {
+        at: 'before-remove',
+        when: ({ stream }) => stream === STREAM,
+        fault: 'call',
+        call: () => order.push('removed'),
+      },
+    ])
     const store = await storeOn(slow)
     await store.advanceEpoch({ rootSessionId: ROOT, expectedEpoch: 0 })
     for (let n = 0; n < 70; n++) await store.registerWait({ graphId: GRAPH, waitId: `w${n}`, until: 'any' })
     await commit(store, 'end', { finish: { resultIds: [], reason: 'end' } })
-    const purging = store.purge(ROOT)
-    gate.resolve()
-    expect(await purging).toBe(1)
+    expect(await store.purge(ROOT)).toBe(1)
+    expect(order).toEqual(['saved', 'removed'])
     expect(await log.loadSnapshot(STREAM)).toBeUndefined()
   })
 })

@@ -108,7 +108,7 @@ export const EN = {
     'Its run is cancelled. What waits for it is skipped or goes on without it, as its condition says.',
   'ask.stopDownText': 'Its run is cancelled, and every work that follows it is stopped as well.',
   'ask.stopAll': 'Stop all {pending} pending works?',
-  'ask.stopAllText': 'Runs are cancelled. The session stays, and can plan anew.',
+  'ask.stopAllText': 'Runs are cancelled, and the session is not woken for it. It stays, and can plan anew.',
   'ask.retry': 'Retry “{title}”?',
   'ask.retryText':
     'It runs again, and what was skipped because of it follows. What it changed outside is not undone.',

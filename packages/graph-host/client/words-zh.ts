@@ -109,7 +109,7 @@ export const ZH: Readonly<Record<Word, string>> = {
   'ask.stopText': '它的运行将被取消。被以下工作使用按各自条件跳过或继续。',
   'ask.stopDownText': '它的运行将被取消，所有后续工作也会停止。',
   'ask.stopAll': '停止全部 {pending} 项待处理的工作？',
-  'ask.stopAllText': '运行将被取消。会话保留，可以重新规划。',
+  'ask.stopAllText': '运行将被取消，会话不会因此被唤醒。会话保留，可以重新规划。',
   'ask.retry': '重试“{title}”？',
   'ask.retryText': '它会再次运行，因它而跳过的工作也会继续。它对外部的改动不会撤销。',
   'ask.confirm': '允许“{title}”再次运行？',

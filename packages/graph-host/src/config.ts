@@ -30,6 +30,8 @@ export interface Config {
    * server runs, because a headless process ends when its session is idle.
    */
   readonly holdIdleRoot: 'auto' | 'always' | 'never'
+  /** Whether the shell command `dsh-graph` can act through this process, by a port on 127.0.0.1. */
+  readonly door: boolean
 }
 
 const OperatorKindSchema: z<OperatorKind> = z.object({
@@ -60,6 +62,7 @@ export const Config: z<Config> = z.object({
     .union([z.const('auto' as const), z.const('always' as const), z.const('never' as const)])
     .default('auto')
     .description('Keep a process alive while its idle root expects a wake.'),
+  door: z.boolean().default(true).description('Let the shell command dsh-graph act through this process.'),
 }) as z<Config>
 
 /** @throws GraphHostError `invalid-config` for what the schema cannot see. */

@@ -6,6 +6,9 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `unknown-operator`: a work names a kind or an operator that is not there.
  * - `root-not-live`: an operator can only be opened while its root session is live.
  * - `run-refused`: the agent-loop host refused the run for what it asks; asking again changes nothing.
+ * - `invalid-request`: a shell asked for something that cannot be meant.
+ * - `unknown-graph`, `unknown-work`: a person named one that is not there.
+ * - `not-held`: a work that waits for nobody was to be confirmed.
  * - `wake-failed`: the root's turn did not end well; the wake is tried again.
  */
 export type GraphHostErrorCode =
@@ -13,6 +16,10 @@ export type GraphHostErrorCode =
   | 'unknown-operator'
   | 'root-not-live'
   | 'run-refused'
+  | 'invalid-request'
+  | 'unknown-graph'
+  | 'unknown-work'
+  | 'not-held'
   | 'wake-failed'
 
 /** Errors that another attempt cannot cure. */

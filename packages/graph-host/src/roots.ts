@@ -98,6 +98,11 @@ export class Roots implements AgentGraphControllers {
     return this.served.get(sessionId)?.controller
   }
 
+  /** Whether this process acts for the graphs of a root now. */
+  drives(sessionId: string): boolean {
+    return this.served.has(sessionId) && this.leases?.holds(sessionId) !== false
+  }
+
   private serve(root: Agent): DrivingAgentGraphController {
     const controller = this.makeController(root.id)
     // In the root's own scope: the root's operators are disposed together with it.

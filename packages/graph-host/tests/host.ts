@@ -151,7 +151,7 @@ export class Host {
       case 'tool-graph':
         return this.ctx.plugin(toolGraph, {} as toolGraph.Config)
       case 'graph-host':
-        return this.ctx.plugin(graphHost, { wakeDelayMs: 10, ...config } as graphHost.Config)
+        return this.ctx.plugin(graphHost, { wakeDelayMs: 10, door: false, ...config } as graphHost.Config)
     }
   }
 

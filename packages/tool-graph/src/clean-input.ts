@@ -1,36 +1,22 @@
 /**
- * Preprocessors of `update_agent_graph`. Models fill optional fields they do not mean: nulls, empty
- * strings, empty lists, the identity fields of the targets they did not choose; they write snake_case
- * and put JSON into strings. What is clearly unmeant is dropped, what is clearly meant is corrected,
- * and both are told; what could be meant otherwise is left for validation to refuse.
+ * Reads what a model sent as what it meant, before anything is checked: the general habits by the
+ * schema (clean-value), and the discriminators of this package's tools, whose value decides which of
+ * the filled fields counts. Everything that was changed is told.
  */
-import { knownName, readNested } from './model-habits.ts'
-
-type Fields = Record<string, unknown>
-
-/** Told of each correction; fields are named as in `addWork[2].operatorId`. */
-export type Note = (adjustment: string) => void
+import type { ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
+import { Adjustments } from './adjustments.ts'
+import { isEmpty, isFields, readAs, ROOT, type Fields, type Reading, type Shape } from './clean-value.ts'
+import { ALIASES, NAMES, VALUES } from './other-names.ts'
+import { UPDATE_PARAMETERS } from './schemas.ts'
 
 /** Identity field that each target kind keeps; the others are dropped. */
 const IDENTITY_OF: Readonly<Record<string, string>> = {
   new_agent: 'agentId',
-  agent: 'agentId',
   new_preset: 'subagentId',
-  preset: 'subagentId',
   existing_operator: 'operatorId',
-  operator: 'operatorId',
   code_graph: 'graphName',
-  graph: 'graphName',
 }
 const IDENTITIES = ['agentId', 'subagentId', 'operatorId', 'graphName'] as const
-
-/** Other spellings of the target kinds. */
-const KINDS: Readonly<Record<string, string>> = {
-  agent: 'new_agent',
-  preset: 'new_preset',
-  operator: 'existing_operator',
-  graph: 'code_graph',
-}
 
 /** Payload field that each operation keeps; the others are dropped. */
 const PAYLOAD_OF: Readonly<Record<string, string>> = {
@@ -41,179 +27,137 @@ const PAYLOAD_OF: Readonly<Record<string, string>> = {
 }
 const PAYLOADS = ['addWork', 'stop', 'retry', 'finish'] as const
 
-const UPDATE_FIELDS = [
-  'graphId',
-  'operation',
-  'addWork',
-  'stop',
-  'retry',
-  'finish',
-  'draft',
-  'idempotencyKey',
-] as const
-const WORK_FIELDS = [
-  'workId',
-  'title',
-  'instruction',
-  'inputIds',
-  'targetKind',
-  ...IDENTITIES,
-  'args',
-  'when',
-  'forEach',
-  'replaces',
-  'replacementMode',
-  'replay',
-  'model',
-  'effort',
-  'selectedResultInputs',
-] as const
+const WRAPPERS = ['arguments', 'args', 'input', 'parameters', 'params']
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function readingOf(adjusted: Adjustments, unknown: string[] = []): Reading {
+  return { adjusted, aliases: ALIASES, values: VALUES, names: NAMES, unknown }
 }
 
-function isBlank(value: unknown): boolean {
-  return value === null || value === undefined || (typeof value === 'string' && value.trim() === '')
+/** What was read, and what there is to say about it. */
+export interface Cleaned {
+  readonly input: unknown
+  /** What was changed. */
+  readonly adjusted: readonly string[]
+  /** What no schema knows: the call is to be refused with it. */
+  readonly unknown: readonly string[]
 }
 
-/** A shallow copy under the declared names, without null, undefined and blank strings. */
-function given(value: Fields, known: readonly string[], at: string, note: Note): Fields {
-  const copy: Fields = {}
-  for (const [key, field] of Object.entries(value)) {
-    if (isBlank(field)) continue
-    const name = knownName(key, known)
-    if (name !== key) {
-      if (Object.hasOwn(value, name) && !isBlank(value[name])) {
-        note(`${at}${key} was dropped: ${name} is given too`)
-        continue
-      }
-      note(`${at}${key} was read as ${name}`)
-    }
-    // A key named __proto__ stays a key; validation refuses it by name.
-    Object.defineProperty(copy, name, { value: field, enumerable: true, writable: true, configurable: true })
+function rootShape(properties: ParameterSchemaSpec): Shape {
+  return { type: 'object', properties: properties as Readonly<Record<string, Shape>> }
+}
+
+const UPDATE_SHAPE = rootShape(UPDATE_PARAMETERS)
+const WORK_SHAPE: Shape = UPDATE_PARAMETERS.addWork.items
+
+/** The arguments of a tool may come wrapped in one field more than there are. */
+function unwrapped(value: unknown, adjusted: Adjustments): unknown {
+  if (!isFields(value)) return value
+  const [key, ...more] = Object.keys(value)
+  if (key === undefined || more.length > 0 || !WRAPPERS.includes(key)) return value
+  const inner = value[key]
+  if (!isFields(inner) && typeof inner !== 'string') return value
+  adjusted.note(`the arguments were read out of ${key}`)
+  return inner
+}
+
+/** The arguments of a tool by its schema alone. */
+export function cleanArguments(parameters: ParameterSchemaSpec, value: unknown): Cleaned {
+  const [adjusted, unknown] = [new Adjustments(), [] as string[]]
+  const reading = readingOf(adjusted, unknown)
+  const input = readAs(rootShape(parameters), unwrapped(value ?? {}, adjusted), ROOT, reading)
+  // 0 is how a number is filled that is not meant: no view has that seq.
+  if (isFields(input) && input['since'] === 0) {
+    delete input['since']
+    adjusted.empty('since')
   }
-  return copy
+  if (isFields(input)) readOnce(input, 'results', 'results', adjusted)
+  return { input, adjusted: adjusted.list(), unknown }
+}
+
+/** The whole argument object of `update_agent_graph`. */
+export function cleanUpdate(value: unknown): Cleaned {
+  const [adjusted, unknown] = [new Adjustments(), [] as string[]]
+  const input = readAs(UPDATE_SHAPE, unwrapped(value, adjusted), ROOT, readingOf(adjusted, unknown))
+  if (isFields(input)) {
+    const works = input['addWork']
+    if (Array.isArray(works))
+      for (const [index, work] of works.entries()) decideWork(work, `addWork[${index}]`, adjusted)
+    decideOperation(input, adjusted)
+    decideFinish(input['finish'], adjusted)
+  }
+  return { input, adjusted: adjusted.list(), unknown }
+}
+
+/** A graph may be finished without a result. */
+function decideFinish(finish: unknown, adjusted: Adjustments): void {
+  if (!isFields(finish)) return
+  finish['resultIds'] ??= []
+  readOnce(finish, 'resultIds', 'finish.resultIds', adjusted)
+}
+
+/** An id that comes twice in a list of what to show or to keep is meant once. */
+function readOnce(fields: Fields, name: string, at: string, adjusted: Adjustments): void {
+  const ids = fields[name]
+  if (!Array.isArray(ids)) return
+  const distinct = [...new Set<unknown>(ids)]
+  if (distinct.length < ids.length) adjusted.note(`${at} named some ids twice`)
+  fields[name] = distinct
+}
+
+/** The operation names the one payload that counts, if that is there. */
+function decideOperation(input: Fields, adjusted: Adjustments): void {
+  const operation = input['operation']
+  const isKnown = typeof operation === 'string' && Object.hasOwn(PAYLOAD_OF, operation)
+  const kept = isKnown ? PAYLOAD_OF[operation] : undefined
+  if (kept === undefined || input[kept] === undefined) return
+  dropOthers(input, PAYLOADS, kept, { at: '', because: `operation is ${operation}`, adjusted })
+}
+
+/** The kind of target names the one identity that counts; a mode may say that nothing is replaced. */
+function decideWork(work: unknown, at: string, adjusted: Adjustments): void {
+  if (!isFields(work)) return
+  const kind = work['targetKind']
+  if (typeof kind === 'string') decideTarget(work, kind, at, adjusted)
+  if (work['replacementMode'] === 'none' && work['replaces'] !== undefined) {
+    delete work['replaces']
+    adjusted.note(`${at}.replaces was dropped: replacementMode is none`)
+  }
+}
+
+function decideTarget(work: Fields, kind: string, at: string, adjusted: Adjustments): void {
+  const kept = Object.hasOwn(IDENTITY_OF, kind) ? IDENTITY_OF[kind] : undefined
+  if (kept === undefined) return
+  const because = `targetKind is ${kind}`
+  // Without its own identity a kind may be the field that is wrong; that is not ours to decide.
+  if (work[kept] !== undefined) dropOthers(work, IDENTITIES, kept, { at: `${at}.`, because, adjusted })
+  if (work['args'] === undefined || kept === 'graphName') return
+  delete work['args']
+  adjusted.note(`${at}.args was dropped: ${because}`)
 }
 
 function dropOthers(
   fields: Fields,
   names: readonly string[],
   kept: string,
-  told: { at: string; because: string; note: Note },
+  { at, because, adjusted }: { at: string; because: string; adjusted: Adjustments },
 ): void {
   for (const name of names) {
     if (name === kept || fields[name] === undefined) continue
     delete fields[name]
-    told.note(`${told.at}${name} was dropped: ${told.because}`)
+    adjusted.note(`${at}${name} was dropped: ${because}`)
   }
 }
 
-function cleanWork(value: unknown, at: string, note: Note): unknown {
-  const read = readNested(value, 'object', at, note)
-  if (!isFields(read)) return read
-  const item = given(read, WORK_FIELDS, `${at}.`, note)
-  const kind = item['targetKind']
-  if (typeof kind === 'string') {
-    item['targetKind'] = KINDS[kind] ?? kind
-    const kept = IDENTITY_OF[kind]
-    const because = `targetKind is ${kind}`
-    if (kept !== undefined) dropOthers(item, IDENTITIES, kept, { at: `${at}.`, because, note })
-  }
-  if (item['replacementMode'] === 'none' && item['replaces'] !== undefined) {
-    delete item['replaces']
-    note(`${at}.replaces was dropped: replacementMode is none`)
-  }
-  if (typeof item['instruction'] === 'string') item['instruction'] = item['instruction'].trim()
-  for (const name of ['inputIds', 'selectedResultInputs'] as const) cleanList(item, name, at, note)
-  if (item['args'] !== undefined) item['args'] = readNested(item['args'], 'object', `${at}.args`, note)
-  return item
-}
-
-/** A list may come as JSON in a string, as one item instead of a list, with blanks in it, or empty. */
-function cleanList(fields: Fields, name: string, at: string, note: Note): void {
-  if (fields[name] === undefined) return
-  const place = `${at === '' ? '' : `${at}.`}${name}`
-  const read = readNested(fields[name], 'array', place, note)
-  const list: unknown[] = Array.isArray(read) ? read : [read]
-  if (!Array.isArray(read)) note(`${place} was read as a list of one`)
-  const filled = list.filter((item) => !isBlank(item))
-  if (filled.length < list.length) note(`${place}: ${list.length - filled.length} empty items were dropped`)
-  if (filled.length === 0) delete fields[name]
-  else fields[name] = filled
-}
-
-function cleanReasoned(value: unknown, known: readonly string[], at: string, note: Note): unknown {
-  const read = readNested(value, 'object', at, note)
-  return isFields(read) ? given(read, known, `${at}.`, note) : read
-}
-
-/** The whole argument object of `update_agent_graph`, with what was changed about it. */
-export function cleanUpdate(value: unknown): {
-  readonly input: unknown
-  readonly adjusted: readonly string[]
-} {
-  const adjusted: string[] = []
-  const note: Note = (adjustment) => void adjusted.push(adjustment)
-  const read = readNested(value, 'object', 'the arguments', note)
-  if (!isFields(read)) return { input: read, adjusted }
-  const input = given(read, UPDATE_FIELDS, '', note)
-  for (const name of ['addWork', 'stop', 'retry'] as const) cleanList(input, name, '', note)
-  const cleaned: Readonly<Record<string, (item: unknown, at: string) => unknown>> = {
-    addWork: (item, at) => cleanWork(item, at, note),
-    stop: (item, at) => cleanReasoned(item, ['targetId', 'reason', 'cascadeDownstream'], at, note),
-    retry: (item, at) => cleanReasoned(item, ['workId', 'reason'], at, note),
-  }
-  for (const [name, clean] of Object.entries(cleaned)) {
-    const list = input[name]
-    if (Array.isArray(list)) input[name] = list.map((item, index) => clean(item, `${name}[${index}]`))
-  }
-  cleanFinish(input, note)
-  const operation = input['operation']
-  const kept = typeof operation === 'string' ? PAYLOAD_OF[operation] : undefined
-  if (kept !== undefined && input[kept] !== undefined) {
-    dropOthers(input, PAYLOADS, kept, { at: '', because: `operation is ${String(operation)}`, note })
-  }
-  return { input, adjusted }
-}
-
-/** Providers fill `finish` with empty lists where none is meant. */
-function cleanFinish(input: Fields, note: Note): void {
-  if (input['finish'] === undefined) return
-  const finish = cleanReasoned(input['finish'], ['resultIds', 'reason'], 'finish', note)
-  if (!isFields(finish)) {
-    input['finish'] = finish
-    return
-  }
-  const ids = finish['resultIds']
-  const isEmpty = ids === undefined || (Array.isArray(ids) && ids.every(isBlank))
-  if (isEmpty && finish['reason'] === undefined) {
-    delete input['finish']
-    return
-  }
-  if (Array.isArray(ids) || ids === undefined)
-    input['finish'] = { ...finish, resultIds: (ids ?? []).filter((id: unknown) => !isBlank(id)) }
-  else {
-    cleanList(finish, 'resultIds', 'finish', note)
-    input['finish'] = finish
-  }
-}
-
-/** The argument object of `update_agent_graph` as it is meant. Anything but an object is returned as it is. */
+/** The argument object of `update_agent_graph` as it is meant. What cannot be read is returned as it is. */
 export function cleanUpdateInput(value: unknown): unknown {
   return cleanUpdate(value).input
 }
 
 /** One item of `addWork`. */
 export function cleanAddWorkInput(value: unknown): unknown {
-  return cleanWork(value, 'addWork', () => undefined)
-}
-
-/** The arguments of the other two tools: the same habits, told nowhere. */
-export function cleanFlat(value: unknown, known: readonly string[]): unknown {
-  const read = readNested(value, 'object', 'the arguments', () => undefined)
-  if (!isFields(read)) return read
-  const input = given(read, known, '', () => undefined)
-  if (input['results'] !== undefined) cleanList(input, 'results', '', () => undefined)
-  return input
+  const adjusted = new Adjustments()
+  const place = { at: 'addWork', kind: 'addWork[]' }
+  const work = isEmpty(value) ? value : readAs(WORK_SHAPE, value, place, readingOf(adjusted))
+  decideWork(work, place.at, adjusted)
+  return work
 }

@@ -3,11 +3,13 @@
  * and runs nothing; the root's drivers act on the commit.
  */
 import type { GraphControl, GraphState, JsonValue, ResultPage, Work } from 'dsh-graph-control'
-import { cutToBytes } from './data-text.ts'
+import { costOf, cutToCost, firstOf } from './data-text.ts'
+import { shownName } from './adjustments.ts'
 import { AgentGraphError } from './errors.ts'
 import { RootDrivers } from './root-drivers.ts'
 import { RootGraphs } from './root-graphs.ts'
-import { resultPlaces } from './selected-results.ts'
+import { MAX_RESULTS_PER_VIEW } from './parse-input.ts'
+import { resultPlaces, type ResultPlace } from './selected-results.ts'
 import type {
   ControllerConfig,
   DrivingAgentGraphController,
@@ -19,15 +21,30 @@ import type {
   YieldInput,
 } from './types.ts'
 import { commitUpdate } from './update-graph.ts'
-import { changesSince, emptyView, selectionOf, summaryOf, viewOf, type GraphView } from './view.ts'
+import {
+  changesSince,
+  emptyView,
+  selectionOf,
+  summaryOf,
+  viewOf,
+  type GraphView,
+  type UnchangedView,
+} from './view.ts'
 import { yieldGraph } from './yield-graph.ts'
 
-/** Bytes of all conclusions in one view. */
+/** Bytes of all conclusions in one view, in either form. */
 const RESULTS_BYTES = 12 * 1024
+/** Bytes of the ids that an answer repeats of what was asked for. */
+const IDS_BYTES = 1_500
 
-/** A view with the conclusions that were asked for. */
-export interface ViewAnswer extends GraphView {
+/** A view, with the conclusions that were asked for and what was changed about the call. */
+export type ViewAnswer = (GraphView | UnchangedView) & {
   readonly results?: readonly ResultPage[]
+  /** What to ask for next, where a name stands for more records than one view shows. */
+  readonly moreResults?: readonly string[]
+  /** Names after those of `moreResults` that were not answered for want of room, to be asked for again. */
+  readonly unanswered?: number
+  readonly adjusted?: readonly string[]
 }
 
 class Controller implements DrivingAgentGraphController {
@@ -45,9 +62,11 @@ class Controller implements DrivingAgentGraphController {
 
   async view(call: GraphCall, input: ViewInput): Promise<JsonValue> {
     this.assertRoot(call)
-    const state = await this.graphs.own(input.graphId)
-    if (state === undefined) return toJson(emptyView(input.graphId ?? null))
-    const answer = await this.answerView(state, input)
+    const { adjusted, graphId } = input
+    const told = adjusted === undefined ? {} : { adjusted }
+    const state = await this.graphs.own(graphId)
+    if (state === undefined) return toJson({ ...emptyView(graphId ?? null), ...told })
+    const answer: ViewAnswer = { ...(await this.answerView(state, input)), ...told }
     if (state.changeSeq > state.seenChangeSeq)
       await this.store.acknowledgeChanges(state.graphId, state.changeSeq)
     return toJson(answer)
@@ -63,15 +82,18 @@ class Controller implements DrivingAgentGraphController {
       const id = 'targetId' in item ? item.targetId : item.workId
       return state.works.get(id) ?? []
     })
+    const ids = update.addWork.map((work) => work.workId)
+    const workIds = firstOf(ids, IDS_BYTES, costOf)
     return {
       update: {
         updateId: update.updateId,
         revision: update.revision,
         committedAt: update.committedAt,
         created,
-        workIds: update.addWork.map((work) => work.workId),
+        workIds,
+        ...(workIds.length < ids.length ? { omittedWorkIds: ids.length - workIds.length } : {}),
       },
-      ...(input.adjusted === undefined ? {} : { adjusted: input.adjusted.slice(0, 32) }),
+      ...(input.adjusted === undefined ? {} : { adjusted: input.adjusted }),
       graph: toJson(selectionOf(state, [...new Set<Work>([...works, ...touched])])),
     }
   }
@@ -79,7 +101,11 @@ class Controller implements DrivingAgentGraphController {
   async yield(call: GraphCall, input: YieldInput): Promise<YieldAnswer> {
     this.assertRoot(call)
     const { answer, changed } = await yieldGraph(this.graphs, call, input)
-    return changed === undefined ? answer : { ...answer, changed: toJson(changed) }
+    return {
+      ...answer,
+      ...(changed === undefined ? {} : { changed: toJson(changed) }),
+      ...(input.adjusted === undefined ? {} : { adjusted: input.adjusted }),
+    }
   }
 
   recover(): Promise<void> {
@@ -112,24 +138,39 @@ class Controller implements DrivingAgentGraphController {
 
   private async answerView(state: GraphState, input: ViewInput): Promise<ViewAnswer> {
     const { mode, since, cursor, results = [] } = input
-    if (results.length > 0)
+    if (results.length > 0) {
+      const { places, more } = resultPlaces(state, results, MAX_RESULTS_PER_VIEW)
       // The conclusions have the room: of the works there are only the counts.
-      return { ...selectionOf(state, []), results: await this.readResults(state, results) }
-    if (since !== undefined) return changesSince(state, since) ?? emptyView(state.graphId)
+      const { finish: _, ...head } = selectionOf(state, [])
+      const pages = await this.readResults(state, places)
+      const moreResults = firstOf(more, IDS_BYTES, costOf)
+      return {
+        ...head,
+        results: pages,
+        ...(more.length === 0 ? {} : { moreResults }),
+        ...(moreResults.length < more.length ? { unanswered: more.length - moreResults.length } : {}),
+      }
+    }
+    if (since !== undefined) return changesSince(state, since)
     if (mode === 'summary') return summaryOf(state)
     const view = viewOf(state, cursor)
     if (view !== undefined) return view
-    throw new AgentGraphError('invalid_input', `cursor "${cursor}" is not of this graph; leave it out`)
+    throw new AgentGraphError(
+      'invalid_input',
+      `cursor "${shownName(cursor ?? '')}" is not of graph ${state.graphId}; leave it out to begin with the first page`,
+    )
   }
 
   /** Each gets its share of the room, so that the answer stays bounded however many are asked for. */
-  private async readResults(state: GraphState, names: readonly string[]): Promise<readonly ResultPage[]> {
-    const places = resultPlaces(state, names).slice(0, 64)
+  private async readResults(
+    state: GraphState,
+    places: readonly ResultPlace[],
+  ): Promise<readonly ResultPage[]> {
     const bytes = Math.floor(RESULTS_BYTES / places.length)
     return Promise.all(
       places.map(async ({ recordId, offset }) => {
         const page = await this.store.readResult(state.graphId, recordId, { offset, limit: bytes })
-        const { text } = cutToBytes(page.text, bytes)
+        const text = cutToCost(page.text, bytes)
         if (text.length === page.text.length) return page
         return { ...page, text, nextOffset: page.offset + text.length }
       }),
@@ -147,7 +188,21 @@ function toJson(value: unknown): JsonValue {
  *
  * It starts to drive a graph at its first commit; {@link DrivingAgentGraphController.recover} takes
  * up what an earlier process left. Dispose it before the store.
+ *
+ * @throws AgentGraphError `configuration` naming what is missing.
  */
 export function createAgentGraphController(config: ControllerConfig): DrivingAgentGraphController {
+  requireConfig(config)
   return new Controller(config)
+}
+
+/** Hosts are written in plain JavaScript, too: what is missing is said here, not at the first call. */
+function requireConfig({ store, rootSessionId, options }: Partial<ControllerConfig>): void {
+  const missing = [
+    ...(store === undefined ? ['store'] : []),
+    ...(typeof rootSessionId === 'string' && rootSessionId.trim() !== '' ? [] : ['rootSessionId']),
+    ...(options?.executor === undefined ? ['options.executor'] : []),
+  ]
+  if (missing.length === 0) return
+  throw new AgentGraphError('configuration', `a controller needs ${missing.join(', ')}`)
 }

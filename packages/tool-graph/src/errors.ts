@@ -10,6 +10,7 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `nested_call`: the tools are called directly by the model, not from code.
  * - `configuration`: the host is set up wrongly.
  * - `agent-graph-unavailable`: no controller serves this session.
+ * - `supervision-not-kept`: there is no durable log that would keep a person's choice.
  */
 export type AgentGraphErrorCode =
   | 'invalid_input'
@@ -20,6 +21,7 @@ export type AgentGraphErrorCode =
   | 'nested_call'
   | 'configuration'
   | 'agent-graph-unavailable'
+  | 'supervision-not-kept'
 
 export class AgentGraphError extends HarnessError {
   declare readonly code: AgentGraphErrorCode

@@ -8,6 +8,7 @@ import { scopeOf } from '@deepseek-ai/dsh-scope'
 import z from '@deepseek-ai/schemastery'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import { installForRoots, keepYieldConclusive } from './install.ts'
+import type { SupervisionSettings } from './supervision.ts'
 import { AGENT_GRAPH_CONTROLLER_SERVICE } from './types.ts'
 
 export { cleanAddWorkInput, cleanUpdateInput } from './clean-input.ts'
@@ -19,6 +20,14 @@ export { resolveController } from './resolve-controller.ts'
 export { isRootAgent, lastTurn } from './root-session.ts'
 export { GRAPH_TOOLS, UPDATE_TOOL, VIEW_TOOL, YIELD_TOOL } from './schemas.ts'
 export { buildGraphModePromptSection, GRAPH_SECTION_NAME, GRAPH_SECTION_ORDER } from './section.ts'
+export { supervises } from './install.ts'
+export {
+  recordSupervision,
+  SUPERVISION_STREAM,
+  switchSupervision,
+  type SupervisionSettings,
+  type SwitchLog,
+} from './supervision.ts'
 export { agentGraphTools, registerAgentGraphTools } from './tools.ts'
 export { AGENT_GRAPH_CONTROLLER_SERVICE } from './types.ts'
 export type {
@@ -45,30 +54,36 @@ export type {
   YieldAnswer,
   YieldInput,
 } from './types.ts'
-export type { GraphView } from './view.ts'
+export type { GraphView, UnchangedView } from './view.ts'
 export type { ResultView, WorkView } from './work-view.ts'
 
 export const name = 'tool-graph'
 export const inject = ['agents', 'systemPrompt', 'tools']
 
-export interface Config {
-  /** Off: neither tools nor section are installed. */
-  readonly enabled: boolean
+export interface Config extends Partial<SupervisionSettings> {
+  /** Off: neither tools nor section are installed, whatever anybody chooses. */
+  readonly enabled?: boolean
 }
 
 export const Config: z<Config> = z.object({
   enabled: z.boolean().default(true).description('Give root sessions the agent graph tools.'),
-})
+  sessions: z
+    .union([z.const('all' as const), z.const('chosen' as const), z.const('none' as const)])
+    .default('all')
+    .description('Root sessions that supervise graphs; `/graph on` and `/graph off` decide for one.'),
+  presets: z.array(z.string()).default([]).description('With `chosen`: the presets whose sessions do.'),
+}) as z<Config>
 
 /**
  * On the host plane: tools and section for each root session, once per Cordis root. In the scope of
  * a preset or an agent: for the root sessions of that scope, once for each such scope.
  */
 export async function apply(ctx: Context, config: Config): Promise<void> {
-  if (!config.enabled) return
-  const install = (live: Context) => {
-    installForRoots(live)
+  const { enabled = true, sessions = 'all', presets = [] } = config
+  if (!enabled) return
+  const install = async (live: Context): Promise<void> => {
     keepYieldConclusive(live)
+    await installForRoots(live, { sessions, presets })
   }
   if (scopeOf(ctx) !== undefined) return install(ctx)
   warnWhenMissing(
@@ -79,3 +94,10 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
   )
   await mountOnce(ctx, 'dsh-tool-graph', inject, install)
 }
+
+/**
+ * The plugin as one object, for hosts that import it by default and mount it by hand. The loader
+ * prefers a default export to the named ones, so this has all of them: with it, too, a row keeps its
+ * injections and its configuration.
+ */
+export default { name, inject, Config, apply }

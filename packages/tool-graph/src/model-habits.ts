@@ -1,57 +1,92 @@
 /**
- * How models write what they mean: other spellings of a name, JSON inside a string. Pure.
+ * How models write what they mean: other spellings of a name, JSON inside a string, words that stand
+ * for nothing. Pure.
  */
 
-/** The declared name that this one spells in another way, or itself. */
-export function knownName(name: string, known: readonly string[]): string {
+/** The declared name that this one spells in another way or stands for, or `undefined`. */
+export function knownName(
+  name: string,
+  known: readonly string[],
+  aliases: Readonly<Record<string, string>> = {},
+): string | undefined {
   if (known.includes(name)) return name
   const plain = plainForm(name)
-  return known.find((candidate) => plainForm(candidate) === plain) ?? name
+  const spelled = known.find((candidate) => plainForm(candidate) === plain)
+  if (spelled !== undefined) return spelled
+  return Object.hasOwn(aliases, plain) ? aliases[plain] : undefined
 }
 
-function plainForm(name: string): string {
+/** Letters and digits only: `work_id`, `Work-ID` and `workId` are one. */
+export function plainForm(name: string): string {
   return name.replace(/[_\s-]/gu, '').toLowerCase()
 }
 
 /** Longest string that is tried as JSON, in characters. */
 const MAX_JSON_CHARS = 1_000_000
 
-/** A list or an object that came as JSON in a string; everything else as it is. */
-export function readNested(
-  value: unknown,
-  kind: 'array' | 'object',
-  at: string,
-  note: (adjustment: string) => void,
-): unknown {
-  if (typeof value !== 'string' || value.length > MAX_JSON_CHARS) return value
-  const text = value.trim()
-  if (!text.startsWith(kind === 'array' ? '[' : '{')) return value
+/** A list or an object that came as JSON in a string, also fenced; `undefined` for any other string. */
+export function nestedJson(text: string, kind: 'array' | 'object'): unknown {
+  if (text.length > MAX_JSON_CHARS) return undefined
+  const plain = unfenced(text.trim())
+  if (!plain.startsWith(kind === 'array' ? '[' : '{')) return undefined
   try {
-    const read: unknown = JSON.parse(text)
-    note(`${at} was read from a JSON string`)
-    return read
+    return JSON.parse(plain) as unknown
   } catch {
-    return value
+    return undefined
   }
 }
 
-/** The candidates that look most like the name, nearest first, at most `limit`. */
-export function nearest(name: string, candidates: Iterable<string>, limit = 3): readonly string[] {
-  const ranked: { candidate: string; distance: number }[] = []
-  for (const candidate of candidates) {
-    const distance = distanceBetween(name.toLowerCase(), candidate.toLowerCase())
-    if (distance <= Math.max(2, Math.floor(name.length / 3))) ranked.push({ candidate, distance })
-  }
-  ranked.sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
-  return ranked.slice(0, limit).map((entry) => entry.candidate)
+function unfenced(text: string): string {
+  if (!text.startsWith('```') || !text.endsWith('```') || text.length < 6) return text
+  return text.slice(text.startsWith('```json') ? 7 : 3, -3).trim()
 }
 
+/** A string that says that there is nothing. */
+export function saysNothing(text: string): boolean {
+  return NOTHING.has(text.trim().toLowerCase())
+}
+
+/** Also `none`, `n/a` and a dash: only where a name is asked for that nobody gives so. */
+export function namesNothing(text: string): boolean {
+  return NOTHING.has(text.trim().toLowerCase()) || NO_NAMES.has(text.trim().toLowerCase())
+}
+
+const NOTHING: ReadonlySet<string> = new Set(['', 'null', 'undefined'])
+const NO_NAMES: ReadonlySet<string> = new Set(['none', 'nil', 'n/a', '-', 'not applicable'])
+
+/** Names that are compared at most; a graph may have more works than anybody waits for. */
+const COMPARED_NAMES = 2_000
 /** Characters of a name that are compared; the ids of works are shorter, or random beyond it. */
 const COMPARED_CHARS = 64
 
-/** Insertions, deletions and substitutions between two names. */
-function distanceBetween(first: string, second: string): number {
+/** The candidates that look most like the name, at most `limit`; none where none is like it. */
+export function nearest(name: string, candidates: Iterable<string>, limit = 3): readonly string[] {
+  const ranked: { candidate: string; distance: number }[] = []
+  const most = Math.max(2, Math.floor(Math.min(name.length, COMPARED_CHARS) / 3))
+  let left = COMPARED_NAMES
+  for (const candidate of candidates) {
+    if (left-- === 0) break
+    const distance = distanceBetween(plainForm(name), plainForm(candidate), most)
+    if (distance <= most) ranked.push({ candidate, distance })
+  }
+  ranked.sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))
+  const best = ranked[0]?.distance
+  return ranked
+    .filter((entry) => entry.distance === best)
+    .slice(0, limit)
+    .map((entry) => entry.candidate)
+}
+
+/** ` (did you mean …?)`, or nothing where no name is like it. */
+export function suggestion(name: string, known: Iterable<string>): string {
+  const like = nearest(name, known)
+  return like.length === 0 ? '' : ` (did you mean ${like.map((id) => `"${id}"`).join(', ')}?)`
+}
+
+/** Insertions, deletions and substitutions between two names; more than `most` is not counted on. */
+function distanceBetween(first: string, second: string, most: number): number {
   const [a, b] = [first.slice(0, COMPARED_CHARS), second.slice(0, COMPARED_CHARS)]
+  if (Math.abs(a.length - b.length) > most) return most + 1
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let line = 1; line <= a.length; line++) {
     const next = [line]
@@ -60,6 +95,7 @@ function distanceBetween(first: string, second: string): number {
       next.push(Math.min((next[column - 1] ?? 0) + 1, (row[column] ?? 0) + 1, (row[column - 1] ?? 0) + same))
     }
     row = next
+    if (Math.min(...row) > most) return most + 1
   }
   return row[b.length] ?? 0
 }

@@ -2,44 +2,53 @@
  * From an argument object as a model sends it to a checked input: cleaned, typed, bounded. Every
  * problem is named at once; nothing is written before this passed.
  */
-import { ToolArgsError, validateArgs, type InferArgs, type ParameterSchemaSpec } from '@deepseek-ai/dsh-tools'
+import type { InferArgs } from '@deepseek-ai/dsh-tools'
 import { LIMITS } from 'dsh-graph-control'
-import { cleanFlat, cleanUpdate } from './clean-input.ts'
-import { AgentGraphError } from './errors.ts'
+import { cleanArguments, cleanUpdate } from './clean-input.ts'
+import { idProblem, refuse, requireTyped } from './problems.ts'
 import { UPDATE_PARAMETERS, VIEW_PARAMETERS, YIELD_PARAMETERS } from './schemas.ts'
 import type { UpdateInput, ViewInput, YieldInput } from './types.ts'
-import { pickWork, workProblems } from './work-input.ts'
+import { argsBytes, pickWork, workProblems } from './work-input.ts'
 
 export const MAX_RESULTS_PER_VIEW = 8
+/** What one update may bring; an entry of the log holds 4 MiB. */
+const UPDATE_BYTES = 4_000_000
 
-function typed<const S extends ParameterSchemaSpec>(spec: S, cleaned: unknown): InferArgs<S> {
-  const violations = validateArgs(spec, cleaned)
-  if (violations.length > 0) throw new ToolArgsError(violations)
-  return cleaned as InferArgs<S>
-}
-
-function refuse(problems: readonly string[]): void {
-  if (problems.length > 0) throw new AgentGraphError('invalid_input', problems.join('; '))
+function withAdjusted<T extends object>(
+  input: T,
+  adjusted: readonly string[],
+): T & { adjusted?: readonly string[] } {
+  return adjusted.length === 0 ? input : { ...input, adjusted }
 }
 
 export function parseViewInput(value: unknown): ViewInput {
-  const input = typed(VIEW_PARAMETERS, cleanFlat(value, Object.keys(VIEW_PARAMETERS)))
+  const { input, adjusted, unknown } = cleanArguments(VIEW_PARAMETERS, value)
+  const view = requireTyped(VIEW_PARAMETERS, input, unknown)
   const problems: string[] = []
-  const { results = [], since, cursor } = input
-  if (results.length > MAX_RESULTS_PER_VIEW)
-    problems.push(`results names ${results.length} records; at most ${MAX_RESULTS_PER_VIEW} a call`)
+  const { results: names = [], since, cursor } = view
+  if (names.length > MAX_RESULTS_PER_VIEW)
+    problems.push(`results names ${names.length} records; at most ${MAX_RESULTS_PER_VIEW} a call`)
   if (since !== undefined && since < 0) problems.push('since must be the seq of an earlier view')
   if (since !== undefined && cursor !== undefined)
     problems.push('since and cursor exclude one another: leave one out')
-  refuse(problems)
-  return input
+  if (names.length > 0 && (since !== undefined || cursor !== undefined))
+    problems.push('results is a question of its own: leave since and cursor out')
+  refuse([...problems, ...idProblems({ graphId: view.graphId, cursor })])
+  return withAdjusted(view, adjusted)
 }
 
 export function parseYieldInput(value: unknown): YieldInput {
-  const input = typed(YIELD_PARAMETERS, cleanFlat(value, Object.keys(YIELD_PARAMETERS)))
-  if (input.reason !== undefined && input.reason.length > LIMITS.reasonChars)
-    refuse([`reason has ${input.reason.length} characters; at most ${LIMITS.reasonChars}`])
-  return input
+  const { input, adjusted, unknown } = cleanArguments(YIELD_PARAMETERS, value)
+  const wait = requireTyped(YIELD_PARAMETERS, input, unknown)
+  const problems = idProblems({ graphId: wait.graphId })
+  if (wait.reason !== undefined && wait.reason.length > LIMITS.reasonChars)
+    problems.push(`reason has ${wait.reason.length} characters; at most ${LIMITS.reasonChars}`)
+  refuse(problems)
+  return withAdjusted(wait, adjusted)
+}
+
+function idProblems(ids: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(ids).flatMap(([at, id]) => (id === undefined ? [] : idProblem(at, id)))
 }
 
 function duplicates(ids: readonly string[]): string[] {
@@ -64,7 +73,9 @@ function payloadProblems({
     finish: finish !== undefined,
   }
   if (operation !== undefined && !payloads[operation]) {
-    problems.push(`operation ${operation} needs its payload, which is missing`)
+    problems.push(
+      `operation ${operation} needs its payload ${operation === 'add_work' ? 'addWork' : operation}, which is missing`,
+    )
   } else if (!Object.values(payloads).some(Boolean) && draft !== 'commit') {
     problems.push('give at least one of addWork, stop, retry, finish, or draft: commit')
   }
@@ -72,6 +83,13 @@ function payloadProblems({
     problems.push('finish excludes addWork and retry: let the work end, and finish then')
   if (draft === 'open' && !payloads.add_work) problems.push('draft open needs addWork')
   return problems
+}
+
+function sizeOf(works: NonNullable<RawUpdate['addWork']>): number {
+  return works.reduce(
+    (sum, { args, ...rest }) => sum + Buffer.byteLength(JSON.stringify(rest)) + argsBytes(args),
+    0,
+  )
 }
 
 function boundProblems({ addWork = [], stop = [], retry = [], finish }: RawUpdate): string[] {
@@ -82,6 +100,14 @@ function boundProblems({ addWork = [], stop = [], retry = [], finish }: RawUpdat
     ['retry', retry.length, LIMITS.retry, 'works'],
     ['finish.resultIds', finish?.resultIds.length ?? 0, LIMITS.finishResults, 'ids'],
   ] as const
+  const selected = addWork.reduce((sum, item) => sum + (item.selectedResultInputs?.length ?? 0), 0)
+  if (selected > LIMITS.selectedResults)
+    problems.push(`addWork selects ${selected} results of earlier graphs; at most ${LIMITS.selectedResults}`)
+  const bytes = sizeOf(addWork)
+  if (bytes > UPDATE_BYTES)
+    problems.push(
+      `addWork has ${bytes} bytes of JSON; at most ${UPDATE_BYTES} a call: add the works in several calls`,
+    )
   for (const [at, count, most, what] of bounds)
     if (count > most) problems.push(`${at} has ${count} ${what}; at most ${most}`)
   const twice = {
@@ -105,22 +131,25 @@ function boundProblems({ addWork = [], stop = [], retry = [], finish }: RawUpdat
 }
 
 export function parseUpdateInput(value: unknown): UpdateInput {
-  const { input, adjusted } = cleanUpdate(value)
-  const raw = typed(UPDATE_PARAMETERS, input)
+  const { input, adjusted, unknown } = cleanUpdate(value)
+  const raw = requireTyped(UPDATE_PARAMETERS, input, unknown)
   const { addWork = [], stop = [], retry = [], finish, graphId, draft, idempotencyKey } = raw
   refuse([
     ...payloadProblems(raw),
     ...boundProblems(raw),
+    ...idProblems({ graphId, idempotencyKey }),
     ...addWork.flatMap((item, index) => workProblems(item, `addWork[${index}]`)),
   ])
-  return {
-    addWork: addWork.map(pickWork),
-    stop,
-    ...(retry.length === 0 ? {} : { retry }),
-    ...(finish === undefined ? {} : { finish: { ...finish, resultIds: [...new Set(finish.resultIds)] } }),
-    ...(graphId === undefined ? {} : { graphId }),
-    ...(draft === undefined ? {} : { draft }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    ...(adjusted.length === 0 ? {} : { adjusted }),
-  }
+  return withAdjusted(
+    {
+      addWork: addWork.map(pickWork),
+      stop,
+      ...(retry.length === 0 ? {} : { retry }),
+      ...(finish === undefined ? {} : { finish }),
+      ...(graphId === undefined ? {} : { graphId }),
+      ...(draft === undefined ? {} : { draft }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    },
+    adjusted,
+  )
 }

@@ -9,18 +9,19 @@ import type { GraphView } from './view.ts'
 /** By this a page tells these results from others. */
 export const PRESENTATION_PLUGIN = 'dsh-graph'
 
-function standing({ known, graphId, phase, revision, counts }: GraphView): Record<string, JsonValue> {
+type Standing = Pick<GraphView, 'known' | 'graphId' | 'phase' | 'counts'>
+
+function standing({ known, graphId, phase, counts }: Standing): Record<string, JsonValue> {
   return {
     plugin: PRESENTATION_PLUGIN,
     version: 1,
     graphId: known ? graphId : null,
     phase,
-    revision,
     counts: { ...counts },
   }
 }
 
-export function presentView(view: GraphView): JsonValue {
+export function presentView(view: Standing): JsonValue {
   return { ...standing(view), call: 'view' }
 }
 
@@ -28,7 +29,7 @@ export function presentUpdate({ update, graph }: UpdateAnswer): JsonValue {
   const { revision, created, workIds } = update
   // Of the update itself: a later one may have moved the graph on.
   return {
-    ...standing(graph as unknown as GraphView),
+    ...standing(graph as unknown as Standing),
     call: 'update',
     update: { revision, created, works: workIds.length },
   }

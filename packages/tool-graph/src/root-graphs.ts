@@ -2,7 +2,9 @@
  * The graphs of one root session, as its tools may see them: its own and no other's.
  */
 import type { GraphControl, GraphEpoch, GraphState } from 'dsh-graph-control'
+import { shownName } from './adjustments.ts'
 import { AgentGraphError } from './errors.ts'
+import { suggestion } from './model-habits.ts'
 import type { AddWorkInput, ControllerConfig, OperatorCatalog } from './types.ts'
 
 export class RootGraphs {
@@ -43,13 +45,19 @@ export class RootGraphs {
     return state?.rootSessionId === this.rootSessionId ? state : undefined
   }
 
-  /** @throws AgentGraphError `unknown_graph`. */
-  unknown(graphId: string | undefined): AgentGraphError {
+  /** The refusal of an id that names no graph of this root, with those that look like it. */
+  async unknown(graphId: string | undefined): Promise<AgentGraphError> {
+    if (graphId === undefined)
+      return new AgentGraphError('unknown_graph', 'this session has no graph yet; add work first')
+    const like = suggestion(graphId, (await this.graphIds()).toReversed())
     return new AgentGraphError(
       'unknown_graph',
-      graphId === undefined
-        ? 'this session has no graph yet; add work first'
-        : `this session has no graph "${graphId}"; leave graphId out for the current one`,
+      `this session has no graph "${shownName(graphId)}"${like}; leave graphId out for the current one`,
     )
+  }
+
+  /** Oldest first. */
+  async graphIds(): Promise<readonly string[]> {
+    return (await this.store.listEpochs(this.rootSessionId)).map((epoch) => epoch.graphId)
   }
 }

@@ -7,11 +7,13 @@ import {
   type ToolDefinition,
   type ToolRunContext,
 } from '@deepseek-ai/dsh-tools'
+import { DurableLogError } from 'dsh-durable-log'
+import { GraphControlError } from 'dsh-graph-control'
 import type { ViewAnswer } from './controller.ts'
 import { AgentGraphError } from './errors.ts'
 import { parseUpdateInput, parseViewInput, parseYieldInput } from './parse-input.ts'
 import { presentUpdate, presentView, presentYield } from './presentation.ts'
-import { renderResults, renderUpdate, renderView, renderYield } from './render.ts'
+import { renderAnswer, renderUpdate, renderYield } from './render.ts'
 import { resolveController } from './resolve-controller.ts'
 import { isRootAgent, lastTurn } from './root-session.ts'
 import {
@@ -66,8 +68,18 @@ function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
       render: (_args: unknown, value: JsonValue) => [{ type: 'text', text: parts.render(value as A) }],
       presentationMeta: (_args: unknown, value: JsonValue) => parts.present(value as A),
     },
-    execute: parts.execute,
+    execute: (args, exec) => parts.execute(args, exec).catch(retell),
   }
+}
+
+/** The model sees the text only, so the code of a refusal by store or log stands in it, too. */
+function retell(error: unknown): never {
+  const told = (code: string, message: string) => `[${code}] ${message}`
+  if (error instanceof GraphControlError)
+    throw new GraphControlError(error.code, told(error.code, error.message), { cause: error })
+  if (error instanceof DurableLogError)
+    throw new DurableLogError(error.code, told(error.code, error.message), { cause: error })
+  throw error
 }
 
 /** Builds the tools. Each looks its controller up through `ctx` when it is called. */
@@ -81,8 +93,7 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
         const { call, controller } = admit(ctx, VIEW_TOOL, exec)
         return (await controller.view(call, parseViewInput(args))) as unknown as ViewAnswer
       },
-      render: (view) =>
-        view.results === undefined ? renderView(view) : `${renderView(view)}\n${renderResults(view.results)}`,
+      render: renderAnswer,
       present: presentView,
     }),
     toolOf<UpdateAnswer>({

@@ -32,8 +32,10 @@ export interface ViewInput {
   readonly cursor?: string
   /** Only what changed after this `seq` of an earlier view. */
   readonly since?: number
-  /** Whole conclusions: record ids, or work ids for all records of a work; `@<offset>` for a later page. */
+  /** Whole conclusions: record ids, or work ids for all records of a work; `@<offset>` for a later page, as answers name it. */
   readonly results?: readonly string[]
+  /** What preprocessing dropped or corrected, told in the answer. */
+  readonly adjusted?: readonly string[]
 }
 
 export interface UpdateInput {
@@ -80,6 +82,7 @@ export interface YieldInput {
   readonly reason?: string
   /** Wake at the next change (`any`, the default) or when nothing is pending (`all`). */
   readonly until?: 'any' | 'all'
+  readonly adjusted?: readonly string[]
 }
 
 /** What `update_agent_graph` answers. */
@@ -89,7 +92,9 @@ export interface UpdateAnswer {
     readonly revision: number
     readonly committedAt: number
     readonly created: boolean
+    /** In the order of `addWork`; as many as fit. */
     readonly workIds: readonly string[]
+    readonly omittedWorkIds?: number
   }
   /** What was dropped or corrected before the commit; absent when nothing was. */
   readonly adjusted?: readonly string[]
@@ -109,9 +114,11 @@ export interface YieldAnswer {
   readonly wakeId: string
   readonly pendingWorkCount: number
   readonly until: 'any' | 'all'
-  /** What the session waits for, in words, at most 16: a work and what that one waits for. */
+  /** What the session waits for, in words: works, each with what that one waits for; as many as fit. */
   readonly waitingFor: readonly string[]
+  readonly moreWaiting?: number
   readonly changed?: JsonValue
+  readonly adjusted?: readonly string[]
 }
 
 /** The model's door to the graphs of one root session. */

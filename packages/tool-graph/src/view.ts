@@ -4,14 +4,20 @@
  * {@link VIEW_BYTES}; what is left out is counted, and a cursor leads on.
  */
 import { changedWorks, endedWorks, pendingWorks, type GraphState, type Work } from 'dsh-graph-control'
-import { cursorFor, readCursor } from './view-cursor.ts'
+import { brief } from './data-text.ts'
+import { renderWork } from './render-work.ts'
+import { cursorFor, readCursor, sinceCursor } from './view-cursor.ts'
 import { workView, type WorkView } from './work-view.ts'
 
 export const VIEW_PAGE = 64
-/** Bytes of JSON of the works of one view. With ids, counts and results an answer stays under 16 KiB. */
-export const VIEW_BYTES = 11 * 1024
+/**
+ * Bytes of the works of one view, as JSON or as text, whichever is more. With head, cursors, results
+ * of the finish and adjustments an answer stays under 16 KiB in both forms.
+ */
+export const VIEW_BYTES = 9 * 1024
 /** Of those, what works that have ended may take while others wait to be shown. */
-const ENDED_BYTES = 6 * 1024
+const ENDED_BYTES = 5 * 1024
+const REASON_CHARS = 240
 
 export interface GraphView {
   /** False for a graph that this session does not have; every list is then empty. */
@@ -29,16 +35,21 @@ export interface GraphView {
   readonly ended: readonly WorkView[]
   readonly finish?: { readonly resultIds: readonly string[]; readonly reason: string }
   readonly omitted: { readonly live: number; readonly ended: number }
-  /** To the pending works that follow. */
+  /** To the pending works that follow; of a view of changes, to the changed ones that follow. */
   readonly nextCursor?: string
   /** To the works that ended before those shown. */
   readonly endedCursor?: string
   /** The position that this view shows the changes since. */
   readonly since?: number
-  /** Works that changed since then and are not shown. */
+  /** Works that are meant and not shown: changed ones, or those of a large update. */
   readonly moreChanged?: number
   /** Wakes that were given up, so that the root is not woken for them. */
   readonly exhaustedWakes?: readonly string[]
+}
+
+/** A view of changes where there are none. */
+export type UnchangedView = Pick<GraphView, 'known' | 'graphId' | 'phase' | 'seq' | 'counts'> & {
+  readonly since: number
 }
 
 /** A graph that is not there: the view is total. */
@@ -66,7 +77,7 @@ interface Shown {
 
 function viewWith(state: GraphState, shown: Shown): GraphView {
   const { graphId, phase, closed, revision, seq, counts, finish } = state
-  const exhausted = state.live.openWakeId === undefined ? exhaustedWakes(state) : []
+  const exhausted = exhaustedWakes(state)
   const { live, ended, nextCursor, endedCursor } = shown
   return {
     known: true,
@@ -78,7 +89,9 @@ function viewWith(state: GraphState, shown: Shown): GraphView {
     counts,
     live,
     ended,
-    ...(finish === undefined ? {} : { finish: { resultIds: finish.resultIds, reason: finish.reason } }),
+    ...(finish === undefined
+      ? {}
+      : { finish: { resultIds: finish.resultIds, reason: brief(finish.reason, REASON_CHARS) } }),
     omitted: { live: counts.pending - live.length, ended: counts.terminal - ended.length },
     ...(nextCursor === undefined ? {} : { nextCursor }),
     ...(endedCursor === undefined ? {} : { endedCursor }),
@@ -88,7 +101,7 @@ function viewWith(state: GraphState, shown: Shown): GraphView {
 
 /** The newest wake, if it was given up and reported what nobody has seen. */
 function exhaustedWakes(state: GraphState): readonly string[] {
-  if (state.live.wokenChangeSeq <= state.seenChangeSeq) return []
+  if (state.live.openWakeId !== undefined || state.live.wokenChangeSeq <= state.seenChangeSeq) return []
   let newest: { wakeId: string; status: string } | undefined
   for (const wake of state.wakes.values()) if (wake.dueAt === undefined) newest = wake
   return newest?.status === 'exhausted' ? [newest.wakeId] : []
@@ -101,14 +114,15 @@ function fit(
   bytes: number,
 ): { views: readonly WorkView[]; bytesLeft: number } {
   const views: WorkView[] = []
-  let bytesLeft = bytes
+  let [json, text] = [bytes, bytes]
   for (const work of works) {
     const view = workView(state, work)
-    bytesLeft -= Buffer.byteLength(JSON.stringify(view))
-    if (bytesLeft < 0 && views.length > 0) return { views, bytesLeft: 0 }
+    json -= Buffer.byteLength(JSON.stringify(view)) + 1
+    text -= Buffer.byteLength(renderWork(view)) + 1
+    if (Math.min(json, text) < 0 && views.length > 0) return { views, bytesLeft: 0 }
     views.push(view)
   }
-  return { views, bytesLeft: Math.max(0, bytesLeft) }
+  return { views, bytesLeft: Math.max(0, Math.min(json, text)) }
 }
 
 /**
@@ -120,8 +134,16 @@ function fit(
 export function viewOf(state: GraphState, cursor?: string): GraphView | undefined {
   if (cursor === undefined) return firstPage(state)
   const place = readCursor(state.graphId, cursor)
-  if (place === undefined) return undefined
-  return place.section === 'ended' ? endedPage(state, place.key) : livePage(state, place.key)
+  switch (place?.section) {
+    case 'work':
+      return livePage(state, place.key)
+    case 'ended':
+      return endedPage(state, place.key)
+    case 'since':
+      return changesPage(state, place.since, place.key)
+    case undefined:
+      return undefined
+  }
 }
 
 function firstPage(state: GraphState): GraphView {
@@ -170,20 +192,43 @@ export function summaryOf(state: GraphState): GraphView {
 }
 
 /** What changed since an earlier view; the whole first page where that is not known any more. */
-export function changesSince(state: GraphState, since: number): GraphView | undefined {
+export function changesSince(state: GraphState, since: number): GraphView | UnchangedView {
+  const view = changesPage(state, since, 0)
+  const { known, graphId, phase, seq, counts } = view
+  const isNew = view.since === undefined || view.live.length + view.ended.length > 0
+  return isNew || view.exhaustedWakes !== undefined ? view : { known, graphId, phase, seq, counts, since }
+}
+
+/**
+ * The changed works in order of addition, so that a page has a place to go on from: a work that
+ * changes meanwhile is shown as it is then, or by the next view since this one's `seq`.
+ */
+function changesPage(state: GraphState, since: number, afterOrdinal: number): GraphView {
   const changed = changedWorks(state, since)
-  if (changed === undefined) return viewOf(state)
-  const view = selectionOf(state, changed)
-  const shown = view.live.length + view.ended.length
-  return { ...view, since, ...(changed.length > shown ? { moreChanged: changed.length - shown } : {}) }
+  if (changed === undefined) return firstPage(state)
+  const works = changed
+    .filter((work) => work.ordinal > afterOrdinal)
+    .toSorted((a, b) => a.ordinal - b.ordinal)
+  const view = selectionOf(state, works)
+  const last = works[view.live.length + view.ended.length - 1]
+  return {
+    ...view,
+    since,
+    ...(view.moreChanged === undefined || last === undefined
+      ? {}
+      : { nextCursor: sinceCursor(state.graphId, since, last.ordinal) }),
+  }
 }
 
 /** A view of some works only, with the counts of all; `omitted` counts the rest of the graph. */
 export function selectionOf(state: GraphState, works: readonly Work[]): GraphView {
   const { views } = fit(state, works.slice(0, VIEW_PAGE), VIEW_BYTES)
   const isOver = (at: number): boolean => works[at]?.endedAt !== undefined
-  return viewWith(state, {
-    live: views.filter((_, at) => !isOver(at)),
-    ended: views.filter((_, at) => isOver(at)),
-  })
+  return {
+    ...viewWith(state, {
+      live: views.filter((_, at) => !isOver(at)),
+      ended: views.filter((_, at) => isOver(at)),
+    }),
+    ...(works.length > views.length ? { moreChanged: works.length - views.length } : {}),
+  }
 }

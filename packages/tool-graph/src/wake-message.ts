@@ -1,10 +1,12 @@
 /** The short account that a wake brings: what changed since the root last looked. Pure. */
 import { endedWorks, type GraphState, type Work } from 'dsh-graph-control'
-import { dataBlock, escapeData, oneLine } from './data-text.ts'
+import { dataBlock, escapeData, brief } from './data-text.ts'
 import { waitsForOf } from './work-view.ts'
 
 const SHOWN_WORKS = 16
 const SUMMARY_CHARS = 200
+/** Of the account of what ended, and of what is held. */
+const ACCOUNT_BYTES = 6 * 1024
 
 /**
  * One turn's message for the root session.
@@ -13,22 +15,19 @@ const SUMMARY_CHARS = 200
  *   the account goes back to the last wake that was delivered.
  */
 export function wakeMessage(state: GraphState, attempt: number): string {
-  const told = attempt > 1 ? lastDelivered(state) : state.seenChangeSeq
+  const known = attempt > 1 ? lastDelivered(state) : state.seenChangeSeq
   const unseen = endedWorks(state, { limit: SHOWN_WORKS + 1 }).filter(
-    (work) => (work.endedChangeSeq ?? 0) > told,
+    (work) => (work.endedChangeSeq ?? 0) > known,
   )
-  const held = heldWorks(state)
-  const lines = unseen
-    .slice(0, SHOWN_WORKS)
-    .toReversed()
-    .flatMap((work) => linesOf(state, work))
+  const ended = unseen.slice(0, SHOWN_WORKS).toReversed()
+  const accounts = [...ended.map((work) => linesOf(state, work)), ...heldWorks(state).slice(0, SHOWN_WORKS)]
+  const told = fitting(accounts)
+  const isMore = unseen.length > SHOWN_WORKS || told.length < accounts.length
   const { pending, terminal, works } = state.counts
-  const nothing = lines.length === 0 && held.length === 0
   return [
-    `Agent graph ${state.graphId}: ${terminal}/${works} works ended, ${pending} pending.${nothing ? '' : ' Since you last looked:'}`,
-    ...lines,
-    ...(unseen.length > SHOWN_WORKS ? ['… and more; view_agent_graph shows them'] : []),
-    ...held.slice(0, SHOWN_WORKS),
+    `Agent graph ${state.graphId}: ${terminal}/${works} works ended, ${pending} pending.${accounts.length === 0 ? '' : ' Since you last looked:'}`,
+    ...told,
+    ...(isMore ? ['… and more; view_agent_graph shows them'] : []),
     pending === 0
       ? 'Nothing is pending: read the results you need, then finish the graph or add work.'
       : 'Read what you need with view_agent_graph, decide, and yield again while work is pending.',
@@ -42,15 +41,20 @@ function lastDelivered(state: GraphState): number {
   return told
 }
 
-function linesOf(state: GraphState, work: Work): readonly string[] {
-  const why = work.reason === undefined ? '' : `: ${escapeData(oneLine(work.reason, SUMMARY_CHARS))}`
+function fitting(accounts: readonly string[]): readonly string[] {
+  let left = ACCOUNT_BYTES
+  return accounts.filter((account) => (left -= Buffer.byteLength(account)) >= 0)
+}
+
+function linesOf(state: GraphState, work: Work): string {
+  const why = work.reason === undefined ? '' : `: ${escapeData(brief(work.reason, SUMMARY_CHARS))}`
   const records = work.recordIds.slice(0, 4).flatMap((recordId) => {
     const record = state.records.get(recordId)
     return record === undefined
       ? []
-      : [dataBlock('summary', { record: recordId }, oneLine(record.summary, SUMMARY_CHARS))]
+      : [dataBlock('summary', { record: recordId }, brief(record.summary, SUMMARY_CHARS))]
   })
-  return [`- ${escapeData(work.workId)} ${work.status}${why}`, ...records]
+  return [`- ${escapeData(work.workId)} ${work.status}${why}`, ...records].join('\n')
 }
 
 /** Works that go on only when somebody says so. */

@@ -1,6 +1,7 @@
 /** One item of `addWork`: what can be wrong with it by itself, and which of its fields are meant. Pure. */
 import type { InferArgs } from '@deepseek-ai/dsh-tools'
 import { LIMITS, type JsonValue } from 'dsh-graph-control'
+import { idProblem } from './problems.ts'
 import type { UPDATE_PARAMETERS } from './schemas.ts'
 import type { AddWorkInput } from './types.ts'
 
@@ -11,6 +12,16 @@ const REQUIRED_IDENTITY = {
   new_preset: 'subagentId',
   existing_operator: 'operatorId',
   code_graph: 'graphName',
+} as const
+
+const IDENTITIES = ['agentId', 'subagentId', 'operatorId', 'graphName'] as const
+
+/** The kind that each identity is of. */
+const KIND_OF = {
+  agentId: 'new_agent',
+  subagentId: 'new_preset',
+  operatorId: 'existing_operator',
+  graphName: 'code_graph',
 } as const
 
 /** Every problem, each naming the field under `at` and what is allowed. */
@@ -26,9 +37,6 @@ function lengthProblems(item: RawWork): string[] {
   const bounds = [
     ['instruction', item.instruction, LIMITS.instructionChars],
     ['title', item.title, LIMITS.titleChars],
-    ['workId', item.workId, LIMITS.idChars],
-    ['model', item.model, LIMITS.idChars],
-    ['effort', item.effort, LIMITS.idChars],
   ] as const
   const problems = bounds.flatMap(([name, text, most]) =>
     text !== undefined && text.length > most
@@ -36,9 +44,33 @@ function lengthProblems(item: RawWork): string[] {
       : [],
   )
   if (item.instruction.trim() === '') problems.push('instruction is empty; say the whole task')
-  const args = item.args === undefined ? 0 : Buffer.byteLength(JSON.stringify(item.args))
-  if (args > LIMITS.argsBytes) problems.push(`args has ${args} bytes of JSON; at most ${LIMITS.argsBytes}`)
-  return problems
+  for (const name of ['workId', 'model', 'effort', ...IDENTITIES] as const) {
+    const id = item[name]
+    if (id !== undefined) problems.push(...idProblem(name, id))
+  }
+  if (item.workId !== undefined && ITEM_MARK.test(item.workId))
+    problems.push('workId ends like the work of an item (#n): choose another id')
+  return [...problems, ...argsProblems(item.args)]
+}
+
+/** What deeper arguments would be, nobody reads; the store takes no more levels. */
+const ARGS_DEPTH = 60
+const ITEM_MARK = /#\d+$/u
+
+function argsProblems(args: unknown): string[] {
+  if (isDeeper(args, ARGS_DEPTH)) return [`args is nested deeper than ${ARGS_DEPTH} levels; flatten it`]
+  const bytes = argsBytes(args)
+  return bytes > LIMITS.argsBytes ? [`args has ${bytes} bytes of JSON; at most ${LIMITS.argsBytes}`] : []
+}
+
+/** Bytes of JSON; 0 of what is refused for its depth. */
+export function argsBytes(args: unknown): number {
+  return args === undefined || isDeeper(args, ARGS_DEPTH) ? 0 : Buffer.byteLength(JSON.stringify(args))
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
 }
 
 function inputProblems({ inputIds = [], selectedResultInputs = [], forEach }: RawWork, at: string): string[] {
@@ -58,20 +90,28 @@ function inputProblems({ inputIds = [], selectedResultInputs = [], forEach }: Ra
 
 function targetProblems(item: RawWork, at: string): string[] {
   const problems: string[] = []
-  const needed = item.targetKind === undefined ? undefined : REQUIRED_IDENTITY[item.targetKind]
+  const { targetKind } = item
+  const given = IDENTITIES.filter((name) => item[name] !== undefined)
+  const [only] = given
+  const needed = targetKind === undefined ? undefined : REQUIRED_IDENTITY[targetKind]
   if (needed !== undefined && item[needed] === undefined)
-    problems.push(`${at}.targetKind ${item.targetKind} needs ${needed}`)
-  const identities = [item.agentId, item.subagentId, item.operatorId, item.graphName].filter(
-    (id) => id !== undefined,
-  )
-  if (identities.length > 1)
     problems.push(
-      `${at} names ${identities.length} targets; set targetKind, or give one of agentId, subagentId, operatorId, graphName`,
+      `${at}.targetKind ${targetKind} needs ${needed}${only === undefined ? '' : `; for ${only} set targetKind ${KIND_OF[only]}`}`,
+    )
+  else if (given.length > 1)
+    problems.push(
+      `${at} names ${given.length} targets (${given.join(', ')}); set targetKind, or give one of agentId, subagentId, operatorId, graphName`,
+    )
+  else if (targetKind !== undefined && only !== undefined && KIND_OF[only] !== targetKind)
+    problems.push(
+      `${at}.targetKind ${targetKind} does not go with ${only}: set targetKind ${KIND_OF[only]}, or leave ${only} out`,
     )
   if (item.args !== undefined && item.graphName === undefined)
     problems.push(`${at}.args are for a code graph: set targetKind code_graph and graphName`)
   if (item.replacementMode === 'replace' && item.replaces === undefined)
-    problems.push(`${at}.replacementMode replace needs replaces`)
+    problems.push(
+      `${at}.replacementMode replace needs replaces, the id of the work whose place this one takes`,
+    )
   return problems
 }
 
@@ -82,7 +122,7 @@ export function pickWork(item: RawWork): AddWorkInput {
   const choices = ['forEach', 'replaces', 'model', 'effort'] as const
   const given = [...texts, ...choices].flatMap((name) => {
     const value = item[name]
-    return value === undefined ? [] : [[name, value.trim()] as const]
+    return value === undefined ? [] : [[name, value] as const]
   })
   return {
     ...Object.fromEntries(given),

@@ -1,12 +1,14 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
 import type { GraphRecord, GraphState, Work } from 'dsh-graph-control'
-import { oneLine } from './data-text.ts'
+import { brief, costOf, firstOf } from './data-text.ts'
 
 const INSTRUCTION_CHARS = 120
 const SUMMARY_CHARS = 160
 const REASON_CHARS = 240
-/** Entries of a list inside of one work. */
+/** Entries of a list inside of one work, and bytes of them. */
 const LISTED = 8
+const LISTED_BYTES = 600
+const RESULTS_BYTES = 1_500
 
 export interface ResultView {
   readonly recordId: string
@@ -40,34 +42,44 @@ export function workView(state: GraphState, work: Work): WorkView {
   const { workId, title, status, target, inputIds, operatorId, reason, replacedBy, itemWorkIds } = work
   const claim = claimView(state, work)
   const waitsFor = waitsForOf(state, work)
-  const records = work.recordIds.flatMap((id) => state.records.get(id) ?? [])
+  const records = work.recordIds.slice(0, LISTED).flatMap((id) => state.records.get(id) ?? [])
+  const results = firstOf(records.map(resultView), RESULTS_BYTES, (result) =>
+    costOf(result.summary + (result.name ?? '') + result.recordId),
+  )
   return {
     workId,
     ...(title === undefined
-      ? { instruction: oneLine(work.instruction, INSTRUCTION_CHARS) }
-      : { title: oneLine(title, INSTRUCTION_CHARS) }),
+      ? { instruction: brief(work.instruction, INSTRUCTION_CHARS) }
+      : { title: brief(title, INSTRUCTION_CHARS) }),
     status,
-    target: `${target.kind}:${target.id}`,
+    target: targetView(state, target),
     ...(inputIds.length === 0 ? {} : { inputIds: listed(inputIds) }),
     ...(waitsFor.length === 0 ? {} : { waitsFor }),
     ...(operatorId === undefined ? {} : { operatorId }),
     ...(claim === undefined ? {} : { claim }),
-    ...(reason === undefined ? {} : { reason: oneLine(reason, REASON_CHARS) }),
+    ...(reason === undefined ? {} : { reason: brief(reason, REASON_CHARS) }),
     ...(replacedBy === undefined ? {} : { replacedBy }),
     ...(itemWorkIds === undefined
       ? {}
       : { items: { total: itemWorkIds.length, pending: work.waitingFor.length } }),
-    ...(records.length === 0 ? {} : { results: records.slice(0, LISTED).map(resultView) }),
-    ...(records.length <= LISTED ? {} : { moreResults: records.length - LISTED }),
+    ...(results.length === 0 ? {} : { results }),
+    ...(work.recordIds.length <= results.length
+      ? {}
+      : { moreResults: work.recordIds.length - results.length }),
   }
+}
+
+/** An operator is named by the work that it was made for. */
+function targetView(state: GraphState, { kind, id }: Work['target']): string {
+  return `${kind}:${kind === 'operator' ? (state.operators.get(id)?.workId ?? id) : id}`
 }
 
 function resultView({ recordId, summary, bytes, name }: GraphRecord): ResultView {
   return {
     recordId,
-    summary: oneLine(summary, SUMMARY_CHARS),
+    summary: brief(summary, SUMMARY_CHARS),
     bytes,
-    ...(name === undefined ? {} : { name: oneLine(name, INSTRUCTION_CHARS) }),
+    ...(name === undefined ? {} : { name: brief(name, INSTRUCTION_CHARS) }),
   }
 }
 
@@ -78,7 +90,7 @@ function claimView(state: GraphState, { claimId, status }: Work): WorkView['clai
   return {
     admission,
     attempt,
-    ...(retryReason === undefined ? {} : { retryReason: oneLine(retryReason, REASON_CHARS) }),
+    ...(retryReason === undefined ? {} : { retryReason: brief(retryReason, REASON_CHARS) }),
   }
 }
 
@@ -89,7 +101,7 @@ export function waitsForOf(state: GraphState, work: Work): readonly string[] {
   const claim = work.claimId === undefined ? undefined : state.claims.get(work.claimId)
   if (claim?.hold !== undefined) {
     const who = claim.hold.kind === 'person' ? 'a person' : 'you (retry it)'
-    return [`${who}: ${oneLine(claim.hold.reason, REASON_CHARS)}`]
+    return [`${who}: ${brief(claim.hold.reason, REASON_CHARS)}`]
   }
   if (claim?.notBefore !== undefined) return [`a retry at ${new Date(claim.notBefore).toISOString()}`]
   if (work.status === 'waiting') return listed(work.waitingFor)
@@ -100,5 +112,6 @@ export function waitsForOf(state: GraphState, work: Work): readonly string[] {
 }
 
 function listed(ids: readonly string[]): readonly string[] {
-  return ids.length <= LISTED ? ids : [...ids.slice(0, LISTED), `… ${ids.length - LISTED} more`]
+  const shown = firstOf(ids.slice(0, LISTED), LISTED_BYTES, costOf)
+  return shown.length === ids.length ? ids : [...shown, `… ${ids.length - shown.length} more`]
 }

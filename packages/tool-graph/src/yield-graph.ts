@@ -2,7 +2,9 @@
  * One call of `yield_agent_graph`: the wait is registered before anything is read for the answer, so
  * that a change between the two wakes the root.
  */
-import { endedWorks, pendingWorks, stableHash, type GraphState } from 'dsh-graph-control'
+import { endedWorks, pendingWorks, stableHash, type GraphState, type Work } from 'dsh-graph-control'
+import { shownName } from './adjustments.ts'
+import { costOf, firstOf } from './data-text.ts'
 import { AgentGraphError } from './errors.ts'
 import type { RootGraphs } from './root-graphs.ts'
 import type { GraphCall, YieldAnswer, YieldInput } from './types.ts'
@@ -10,6 +12,7 @@ import { selectionOf, VIEW_PAGE, type GraphView } from './view.ts'
 import { waitsForOf } from './work-view.ts'
 
 const TOLD_WAITS = 16
+const TOLD_BYTES = 2 * 1024
 
 export async function yieldGraph(
   graphs: RootGraphs,
@@ -17,7 +20,7 @@ export async function yieldGraph(
   input: YieldInput,
 ): Promise<{ readonly answer: YieldAnswer; readonly changed?: GraphView }> {
   const before = await graphs.own(input.graphId)
-  if (before === undefined) throw graphs.unknown(input.graphId)
+  if (before === undefined) throw await graphs.unknown(input.graphId)
   requireWakeable(before)
   const until = input.until ?? 'any'
   const wait = await graphs.store.registerWait({
@@ -27,12 +30,16 @@ export async function yieldGraph(
     ...(input.reason === undefined ? {} : { reason: input.reason }),
   })
   const now = (await graphs.store.readGraph(before.graphId)) ?? before
+  const waitingFor = waitsOf(now)
   const answer = {
     graphId: now.graphId,
     wakeId: wait.waitId,
     pendingWorkCount: now.counts.pending,
     until,
-    waitingFor: waitsOf(now),
+    waitingFor,
+    ...(now.counts.pending > waitingFor.length
+      ? { moreWaiting: now.counts.pending - waitingFor.length }
+      : {}),
   }
   if (!isAnsweredAtOnce(now, until)) return { answer: { ...answer, deliveredOnIdle: true } }
   await graphs.store.acknowledgeChanges(now.graphId, now.changeSeq)
@@ -48,11 +55,40 @@ function requireWakeable(state: GraphState): void {
       'nothing_to_yield',
       'the graph is a draft and nothing of it runs: commit it with draft: commit, or stop its works',
     )
-  if (counts.pending > 0 || changeSeq > toldUpTo(state) || live.scheduledWakes.size > 0) return
-  throw new AgentGraphError(
-    'nothing_to_yield',
-    'no work is pending, so nothing would wake you: finish the graph or add work',
-  )
+  if (changeSeq > toldUpTo(state) || live.scheduledWakes.size > 0) return
+  if (counts.pending === 0)
+    throw new AgentGraphError(
+      'nothing_to_yield',
+      'no work is pending, so nothing would wake you: finish the graph or add work',
+    )
+  if (!canMove(state))
+    throw new AgentGraphError(
+      'nothing_to_yield',
+      `every pending work waits for you: retry or stop ${heldForModel(state).join(', ')}`,
+    )
+}
+
+/**
+ * Something pending goes on without the model: it runs, a person may confirm it, or it is ready and
+ * its operator is not held up by a work that waits for the model.
+ */
+function canMove(state: GraphState): boolean {
+  const { claims, live, works } = state
+  const isHeld = (claimId: string) => claims.get(claimId)?.hold?.kind === 'model'
+  for (const claimId of live.claims.keys()) {
+    const work = works.get(claims.get(claimId)?.workId ?? '')
+    if (work?.endedAt === undefined && !isHeld(claimId)) return true
+  }
+  for (const workId of live.ready.keys()) {
+    const busyWith = live.busyOperators.get(works.get(workId)?.operatorId ?? '')
+    if (busyWith === undefined || !isHeld(busyWith)) return true
+  }
+  return false
+}
+
+function heldForModel({ live, claims }: GraphState): readonly string[] {
+  const held = [...live.claims.keys()].flatMap((claimId) => claims.get(claimId) ?? [])
+  return held.slice(0, 8).map((claim) => shownName(claim.workId))
 }
 
 /** A second yield with nothing new is the same wait. */
@@ -76,18 +112,27 @@ function isAnsweredAtOnce(state: GraphState, until: 'any' | 'all'): boolean {
   return until === 'any' || state.counts.pending === 0
 }
 
+/** What ended since, and what is held: both are what a root is woken for. */
 function unseenOf(state: GraphState): GraphView {
   const told = toldUpTo(state)
   const ended = endedWorks(state, { limit: VIEW_PAGE })
-  return selectionOf(
-    state,
-    ended.filter((work) => (work.endedChangeSeq ?? 0) > told),
-  )
+  return selectionOf(state, [
+    ...heldWorks(state),
+    ...ended.filter((work) => (work.endedChangeSeq ?? 0) > told),
+  ])
+}
+
+function heldWorks({ live, claims, works }: GraphState): readonly Work[] {
+  return [...live.claims.keys()].flatMap((claimId) => {
+    const claim = claims.get(claimId)
+    return claim?.hold === undefined ? [] : (works.get(claim.workId) ?? [])
+  })
 }
 
 function waitsOf(state: GraphState): readonly string[] {
-  return pendingWorks(state, { limit: TOLD_WAITS }).map((work) => {
+  const lines = pendingWorks(state, { limit: TOLD_WAITS }).map((work) => {
     const waits = waitsForOf(state, work)
     return waits.length === 0 ? `${work.workId} (${work.status})` : `${work.workId}: ${waits.join(', ')}`
   })
+  return firstOf(lines, TOLD_BYTES, costOf)
 }

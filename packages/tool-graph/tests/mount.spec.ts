@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { assembleContextFor } from '@deepseek-ai/dsh-agent'
-import { GRAPH_TOOLS } from '../src/index.ts'
+import { createAgentGraphController, GRAPH_TOOLS } from '../src/index.ts'
 import { bootDsh, callTool, HandExecutor, makeAgent, makeController, mountTools, textOf } from './host.ts'
 
 type Ctx = Awaited<ReturnType<typeof bootDsh>>
@@ -95,5 +95,18 @@ describe('finding the controller', () => {
     ctx.provide('agentGraphController', controller)
     const result = await callTool(ctx, other, 'view_agent_graph', {})
     expect(result.error?.info?.code).toBe('not_root_session')
+  })
+
+  it('says what is wrong with a service that is no controller, and with one that is set up by halves', async () => {
+    const ctx = await bootDsh()
+    await mountTools(ctx)
+    const root = await makeAgent(ctx, 'root')
+    ctx.provide('agentGraphController', { view: async () => ({}) } as never)
+    const result = await callTool(ctx, root, 'view_agent_graph', {})
+    expect(result.error?.info?.code).toBe('configuration')
+    expect(textOf(result)).toContain('it lacks update, yield')
+    expect(() => createAgentGraphController({ rootSessionId: ' ', options: {} } as never)).toThrow(
+      '[configuration] a controller needs store, rootSessionId, options.executor',
+    )
   })
 })

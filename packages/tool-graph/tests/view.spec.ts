@@ -85,8 +85,24 @@ describe('view_agent_graph', () => {
     const unknown = await call('view', { results: ['graph_record_none'] })
     expect(unknown.error?.info?.code).toBe('invalid_input')
     expect(textOf(unknown)).toContain('names no work and no record')
-    const many = await call('view', { results: Array.from({ length: 9 }, () => recordId) })
+    const many = await call('view', { results: Array.from({ length: 9 }, (_, at) => `${recordId}@${at}`) })
     expect(textOf(many)).toContain('at most 8')
+  })
+
+  it('shows counts and what goes on in a summary, and nothing of what ended or waits', async () => {
+    const executor = new HandExecutor(({ work: { workId } }) =>
+      workId === 'a' ? { outcome: 'completed', conclusion: 'x' } : undefined,
+    )
+    const { call, state } = await rig(executor)
+    const later = { ...work('c'), inputIds: ['b'] }
+    await call('update', { addWork: [work('a'), work('b'), later] })
+    await until(async () => (await state()).works.get('b')?.status === 'running')
+    const result = await call('view', { mode: 'summary' })
+    const view = result.value as unknown as GraphView
+    expect(view.counts).toEqual({ works: 3, pending: 2, terminal: 1 })
+    expect(view.live.map(({ workId, status }) => [workId, status])).toEqual([['b', 'running']])
+    expect(view.ended).toEqual([])
+    expect(textOf(result)).toContain('… 1 pending not shown')
   })
 
   it('acknowledges what it shows', async () => {

@@ -8,7 +8,8 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { DurableLog } from 'dsh-durable-log'
 import type { Clock } from '../clock.ts'
 import { AgentLoopError } from '../errors.ts'
-import type { RunRecord, Settlement } from '../run-fold.ts'
+import type { ModelDetours } from '../model-detours.ts'
+import type { RunRecord, Settlement } from '../run-record.ts'
 import { Announcer } from './announcer.ts'
 import { ArgumentRewriter } from './argument-rewriter.ts'
 import { HookDispatcher } from './dispatcher.ts'
@@ -33,6 +34,7 @@ export interface HookHostOptions {
   readonly log: DurableLog
   readonly clock: Clock
   readonly settings: HookSettings
+  readonly detours: ModelDetours
   readonly runIdOf: (sessionId: string, messageId: string) => string | undefined
 }
 
@@ -47,7 +49,7 @@ export class HookHost {
   private started: HookEvent<'gateway_start'> | undefined
   private stopping: Promise<void> | undefined
 
-  constructor({ ctx, log, clock, settings, runIdOf }: HookHostOptions) {
+  constructor({ ctx, log, clock, settings, detours, runIdOf }: HookHostOptions) {
     this.ctx = ctx
     this.clock = clock
     this.settings = settings
@@ -73,7 +75,7 @@ export class HookHost {
       clock,
       isProcessGoing: () => this.isProcessGoing(),
     })
-    new PromptHooks(dispatcher, book, announcer).listen(ctx)
+    new PromptHooks({ dispatcher, book, announcer, detours }).listen(ctx)
     const rewriter = new ArgumentRewriter(ctx, log)
     new ToolHooks({ announcer, dispatcher, book, clock, rewriter }).listen(ctx)
   }

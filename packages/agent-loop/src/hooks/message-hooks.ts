@@ -5,7 +5,8 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { UserMessage } from '@deepseek-ai/dsh-session'
-import type { Settlement } from '../run-fold.ts'
+import { firstMessageId } from '../run-message.ts'
+import type { Settlement } from '../run-record.ts'
 import { readTurn } from '../session-trace.ts'
 import type { Announcer } from './announcer.ts'
 import type { HookDispatcher } from './dispatcher.ts'
@@ -14,6 +15,9 @@ import type { OutgoingMessage } from './types.ts'
 
 /** How many replies of a session wait for their run, at most. */
 const MAX_WAITING = 4
+
+/** How many messages of runs a session remembers, at most. */
+const MAX_RECEIVED = 100
 
 /** Forms of plugin messages that tell somebody's words; the others are context. */
 const MESSAGE_FORMS: ReadonlySet<string | undefined> = new Set(['notice', 'relay'])
@@ -26,7 +30,9 @@ export type Delivery =
 export class MessageHooks {
   private readonly dispatcher: HookDispatcher
   private readonly announcer: Announcer
-  /** Replies of ended turns by session and turn, until their run takes them. */
+  /** Messages of runs that were received lately, by session. */
+  private readonly received = new Map<string, Set<string>>()
+  /** Replies of ended turns by session and turn, until a later turn's run has taken its own. */
   private readonly replies = new Map<string, Map<number, Promise<Delivery>>>()
 
   /** @param ctx owns the listeners. */
@@ -35,7 +41,8 @@ export class MessageHooks {
     this.announcer = announcer
     ctx.on('agent/inbox/inserted', ({ agent, message }) => {
       const from = senderOf(message)
-      if (from === undefined || !dispatcher.has('message_received')) return
+      if (from === undefined || this.isKnown(agent.id, message.id) || !dispatcher.has('message_received'))
+        return
       const event = {
         ...sessionFacts(agent.session),
         from,
@@ -45,33 +52,32 @@ export class MessageHooks {
       }
       announcer.push(() => dispatcher.observe('message_received', event))
     })
-    ctx.on('session/disposed', (session) => void this.replies.delete(session.id))
+    ctx.on('session/disposed', ({ id }) => {
+      this.replies.delete(id)
+      this.received.delete(id)
+    })
   }
 
   /** Sends the reply of a turn that just ended on its way. */
   turnEnded(turn: OpenTurn): void {
     if (!this.isHeard()) return
     const { session } = turn.agent
+    // A turn that its run gave up on had its reply sent then.
+    if (this.replies.get(session.id)?.has(turn.turn) === true) return
     const { reply } = readTurn(session.events, turn.turn)
     if (reply === undefined) return
     const message = { ...turn.runFacts, to: session.id, content: reply, metadata: {} }
     const delivery = new Promise<Delivery>((resolve) => {
       this.announcer.push(() => this.deliver(message, async () => undefined).then(resolve))
     })
-    const waiting = this.replies.get(session.id) ?? new Map<number, Promise<Delivery>>()
-    waiting.set(turn.turn, delivery)
-    for (const old of [...waiting.keys()].slice(0, -MAX_WAITING)) waiting.delete(old)
-    this.replies.set(session.id, waiting)
+    this.keep(session.id, turn.turn, delivery)
   }
 
   /** A run's settlement with the reply as the hooks let it out. */
   async settlementOf(run: { sessionId: string; runId: string }, settlement: Settlement): Promise<Settlement> {
     const { turn, reply, ...rest } = settlement
     if (turn === undefined || reply === undefined) return settlement
-    const waiting = this.replies.get(run.sessionId)
-    // A turn that ended before this host began is sent now, as any other.
-    const delivery = waiting?.get(turn) ?? (this.isHeard() ? this.recovered(run, turn, reply) : undefined)
-    waiting?.delete(turn)
+    const delivery = this.deliveryOf(run, turn, reply)
     if (delivery === undefined) return settlement
     const sent = await delivery
     return { ...rest, turn, ...(sent.kind === 'sent' ? { reply: sent.content } : {}) }
@@ -98,6 +104,18 @@ export class MessageHooks {
     return verdict
   }
 
+  /** A message of a run may enter an inbox twice: as a copy, or again when no turn took it. */
+  private isKnown(sessionId: string, messageId: string): boolean {
+    const id = firstMessageId(messageId)
+    if (id === undefined) return false
+    const ids = this.received.get(sessionId) ?? new Set<string>()
+    this.received.set(sessionId, ids)
+    if (ids.has(id)) return true
+    ids.add(id)
+    for (const old of [...ids].slice(0, -MAX_RECEIVED)) ids.delete(old)
+    return false
+  }
+
   private async judge(message: OutgoingMessage): Promise<Delivery> {
     try {
       const { result } = await this.dispatcher.modify('message_sending', ({ content }) => ({
@@ -110,6 +128,29 @@ export class MessageHooks {
     } catch (error) {
       return { kind: 'cancelled', reason: error instanceof Error ? error.message : String(error) }
     }
+  }
+
+  /** Several runs may be told in one turn, whose reply goes out once. */
+  private deliveryOf(
+    run: { sessionId: string; runId: string },
+    turn: number,
+    reply: string,
+  ): Promise<Delivery> | undefined {
+    const waiting = this.replies.get(run.sessionId)
+    const known = waiting?.get(turn)
+    for (const older of waiting?.keys() ?? []) if (older < turn) waiting?.delete(older)
+    if (known !== undefined || !this.isHeard()) return known
+    // A turn that ended before this host began is sent now, as any other.
+    const delivery = this.recovered(run, turn, reply)
+    this.keep(run.sessionId, turn, delivery)
+    return delivery
+  }
+
+  private keep(sessionId: string, turn: number, delivery: Promise<Delivery>): void {
+    const waiting = this.replies.get(sessionId) ?? new Map<number, Promise<Delivery>>()
+    waiting.set(turn, delivery)
+    for (const old of [...waiting.keys()].slice(0, -MAX_WAITING)) waiting.delete(old)
+    this.replies.set(sessionId, waiting)
   }
 
   private recovered(

@@ -14,7 +14,8 @@ import type { UserMessage } from '@deepseek-ai/dsh-session'
 import type { PromptAssembly } from '@deepseek-ai/dsh-system-prompt'
 import { z } from 'zod'
 import { changesOf, shapeAssembly, type ContextChanges } from './prompt-shape.ts'
-import { ModelRoutes } from './model-routes.ts'
+import type { ModelDetours } from '../model-detours.ts'
+import { configOfChoice } from './model-choice.ts'
 import type { Announcer } from './announcer.ts'
 import type { HookDispatcher } from './dispatcher.ts'
 import { textOfMessages, type OpenTurn, type TurnBook } from './turn-book.ts'
@@ -36,14 +37,22 @@ interface Shape {
 
 const filesSchema = z.array(z.strictObject({ name: z.string().min(1).max(200), text: z.string() })).max(1000)
 
+export interface PromptHooksPorts {
+  readonly dispatcher: HookDispatcher
+  readonly book: TurnBook
+  readonly announcer: Announcer
+  readonly detours: ModelDetours
+}
+
 export class PromptHooks {
   private readonly dispatcher: HookDispatcher
   private readonly book: TurnBook
   private readonly announcer: Announcer
   private readonly plans = new WeakMap<OpenTurn, Plan>()
-  private readonly routes = new ModelRoutes()
+  private readonly detours: ModelDetours
 
-  constructor(dispatcher: HookDispatcher, book: TurnBook, announcer: Announcer) {
+  constructor({ dispatcher, book, announcer, detours }: PromptHooksPorts) {
+    this.detours = detours
     this.dispatcher = dispatcher
     this.book = book
     this.announcer = announcer
@@ -83,7 +92,9 @@ export class PromptHooks {
         const turn = this.book.current(agent)
         const plan = turn === undefined ? undefined : this.plans.get(turn)
         const choice = plan?.prompt === undefined ? {} : (await plan.prompt).model
-        return this.routes.route(agent, config, choice)
+        const chosen = configOfChoice(config, choice)
+        this.detours.went(agent, chosen)
+        return chosen
       },
       { prepend: true },
     )

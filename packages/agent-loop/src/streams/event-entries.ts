@@ -13,7 +13,8 @@ const ENTRY_TYPE = 'run/event'
 const count = z.int().min(0)
 const optionalTime = count.optional()
 const usage = z.strictObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
-const content = z.array(
+/** The texts and images of an event. */
+export const contentSchema = z.array(
   z.discriminatedUnion('type', [
     z.strictObject({ type: z.literal('text'), text: z.string() }),
     z.strictObject({ type: z.literal('image'), id: z.string(), mediaType: z.string(), bytes: z.number() }),
@@ -51,7 +52,7 @@ const assistant = z.discriminatedUnion('phase', [
     phase: z.literal('message-end'),
     message: count,
     text: z.string(),
-    images: content,
+    images: contentSchema,
     toolCalls: count,
     interrupted: z.literal(true).optional(),
     usage: usage.optional(),
@@ -79,7 +80,7 @@ const tool = z.discriminatedUnion('phase', [
     callId: z.string(),
     name: z.string(),
     isError: z.boolean(),
-    content,
+    content: contentSchema,
     code: z.string().optional(),
     receipt: receipt.optional(),
   }),

@@ -5,7 +5,7 @@
  * A hub is freed when its run has been over for the retention; then the durable log answers.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import { SessionId, type SessionEvent } from '@deepseek-ai/dsh-session'
+import { SessionId, type Session, type SessionEvent, type TurnEndReason } from '@deepseek-ai/dsh-session'
 import type { DurableLog } from 'dsh-durable-log'
 import type { Clock } from '../clock.ts'
 import type { RunEntry } from '../entries.ts'
@@ -14,18 +14,27 @@ import type { RunTale } from '../replies/payloads.ts'
 import { MessagingTools } from '../replies/messaging-tools.ts'
 import { turnPayloads } from '../replies/turn-payloads.ts'
 import type { MessagingTool, ReplyOptions, ReplyPayload } from '../replies/types.ts'
-import type { RunRecord } from '../run-fold.ts'
+import type { RunRecord } from '../run-record.ts'
 import { EVENT_STREAM_PREFIX } from './event-entries.ts'
 import type { RingLimits } from './event-ring.ts'
+import { ObservedTurns } from './observed-turns.ts'
 import { RunHub, type HubPorts } from './run-hub.ts'
-import { runNews, runSource, sessionNews, SessionSource, type SourcePorts } from './reader-sources.ts'
+import {
+  runNews,
+  runSource,
+  sessionNews,
+  SessionSource,
+  type SourcePorts,
+  type SourceRun,
+} from './reader-sources.ts'
+import { observedRunId } from '../run-listeners.ts'
 import { endOf, RunReader } from './run-reader.ts'
 import { sanitizeToolResults } from './sanitize-results.ts'
 import type { SessionFeed } from './session-feed.ts'
-import { checkSubscribeRequest } from './subscribe-request.ts'
+import { checkSubscribeRequest, MAX_RUN_ID } from './subscribe-request.ts'
 import { iterate } from './subscription.ts'
 import type { ContentLimits } from './tool-content.ts'
-import { eventsBehind, TurnRuns } from './turn-runs.ts'
+import { eventsBehind, openTurnEvents, TurnRuns } from './turn-runs.ts'
 import type { AgentEvent, EventBody, SubscribeRequest } from './types.ts'
 import { Wakes } from './wakes.ts'
 
@@ -39,6 +48,8 @@ export interface EventStreamsOptions {
   readonly warn: (text: string) => void
   /** The run with this id, also one that another process accepted. */
   readonly find: (runId: string) => Promise<RunRecord | undefined>
+  /** The same, as far as this process has read. */
+  readonly get: (runId: string) => RunRecord | undefined
   /** The runs of a session as far as they are read, in the order of acceptance. */
   readonly runsOf: (sessionId: string) => Iterable<RunRecord>
   readonly limits: StreamLimits
@@ -58,6 +69,7 @@ export class EventStreams {
   private readonly options: EventStreamsOptions
   private readonly hubs = new Map<string, RunHub>()
   private readonly turns = new TurnRuns()
+  private readonly observed: ObservedTurns
   private readonly tools = new MessagingTools()
   private readonly wakes = new Wakes()
   private readonly feeds = new Map<string, Set<SessionFeed>>()
@@ -81,13 +93,17 @@ export class EventStreams {
       receiptOf: (call) => this.tools.receiptOf(call, warn),
       changed: (hub) => this.onChanged(hub),
     }
+    this.observed = new ObservedTurns({
+      log,
+      now,
+      hubFor: (run) => this.hubFor(run),
+    })
     const readerPorts = { log, now, hub: (runId: string) => this.hubs.get(runId), find: options.find }
     this.sourcePorts = {
       wakes: this.wakes,
       assertOpen: () => this.assertOpen(),
-      find: options.find,
-      runsOf: options.runsOf,
-      hasBegun: (run) => run.attempt > 0 || this.hubs.has(run.runId),
+      find: (runId) => this.find(runId),
+      runsOf: (sessionId) => this.runsOf(sessionId),
       reader: (run, afterSeq) => new RunReader(run, afterSeq, readerPorts),
       follow: (sessionId, feed) => this.follow(sessionId, feed),
     }
@@ -99,9 +115,10 @@ export class EventStreams {
       for (const run of this.turns.follow(session, event)) {
         const hub = this.hubs.get(run.runId)
         // The hub of a run that is taken up in the middle is told this event, too.
-        if (hub === undefined) this.replay(this.takeUp(run), eventsBehind(session, run.messageId))
+        if (hub === undefined) this.replay(this.takeUp(run), eventsBehind(session, this.messageOf(run)))
         else hub.tell(hub.translator.push(event))
       }
+      this.observed.follow(session.id, event)
     })
   }
 
@@ -118,6 +135,17 @@ export class EventStreams {
       // The run goes on, whatever is wrong with its events.
       this.options.warn(`events of run ${run.runId} are not told: ${String(error)}`)
     }
+  }
+
+  /** A turn is open that is no run of ours. */
+  turnBegan(session: Session, turn: number): void {
+    const isNamed = observedRunId(session.id, turn).length <= MAX_RUN_ID
+    if (isNamed && !this.isClosed) this.observed.begin(session.id, turn, openTurnEvents(session))
+  }
+
+  /** A turn is over that was no run of ours. */
+  turnEnded(sessionId: string, turn: number, reason: TurnEndReason): void {
+    this.observed.end(sessionId, turn, reason)
   }
 
   /** @throws AgentLoopError `invalid` at once; the iteration rejects with `run-not-found` or `closed`. */
@@ -177,15 +205,26 @@ export class EventStreams {
   }
 
   private onOpen(run: RunRecord, entry: RunEntry, isOwn: boolean): void {
-    this.turns.add(run)
+    this.turns.add(run, this.messageOf(run))
     if (entry.type !== 'run/started') return
+    this.onStarted(run, isOwn)
+    // Those that are told in its turn have begun with it.
+    for (const runId of run.members) {
+      const member = this.options.get(runId)
+      if (member === undefined || member.settled !== undefined) continue
+      this.turns.add(member, run.messageId)
+      this.onStarted(member, isOwn)
+    }
+  }
+
+  private onStarted(run: RunRecord, isOwn: boolean): void {
     if (!isOwn) return this.announce(run)
-    const { sessionId, messageId } = run
+    const { sessionId } = run
     // An attempt has its room behind those before it.
     const hub = this.hubFor({ ...run, attempt: run.attempt - 1 })
     hub.tell(startOf(run))
     const agent = this.options.ctx.agents.get(SessionId(sessionId))
-    if (agent?.status === 'running') this.replay(hub, this.turns.missed(agent.session, messageId))
+    if (agent?.status === 'running') this.replay(hub, this.turns.missed(agent.session, this.messageOf(run)))
   }
 
   private onSettled(run: RunRecord, isOwn: boolean): void {
@@ -196,12 +235,14 @@ export class EventStreams {
     const session = this.options.ctx.sessions.get(SessionId(run.sessionId))
     const late = this.takeUp(run)
     // Its turn was over before this process could follow it; the session knows what it said.
-    if (session !== undefined && run.attempt > 0) this.replay(late, eventsBehind(session, run.messageId))
+    if (session !== undefined && run.attempt > 0) {
+      this.replay(late, eventsBehind(session, this.messageOf(run)))
+    }
     late.end(endOf(run))
   }
 
   /** The hub of a run, made at its first event in this process. */
-  private hubFor(run: RunRecord): RunHub {
+  private hubFor(run: { runId: string; sessionId: string; attempt: number }): RunHub {
     let hub = this.hubs.get(run.runId)
     if (hub !== undefined) return hub
     hub = new RunHub(run, this.hubPorts)
@@ -215,6 +256,29 @@ export class EventStreams {
     const hub = this.hubFor(run)
     hub.tell(startOf(run))
     return hub
+  }
+
+  /** The message that tells the run. */
+  private messageOf({ leader, messageId }: RunRecord): string {
+    return (leader === undefined ? undefined : this.options.get(leader)?.messageId) ?? messageId
+  }
+
+  private async find(runId: string): Promise<SourceRun | undefined> {
+    const run = await this.options.find(runId)
+    return run === undefined ? await this.observed.find(runId) : this.sourceRun(run)
+  }
+
+  /** Runs in the order of their acceptance, and among them the turns that nobody accepted. */
+  private runsOf(sessionId: string): readonly SourceRun[] {
+    const runs = [...this.options.runsOf(sessionId)].map((run) => this.sourceRun(run))
+    const observed = this.observed.ofSession(sessionId)
+    if (observed.length === 0) return runs
+    return [...runs, ...observed].toSorted((one, other) => one.beganAt - other.beganAt)
+  }
+
+  private sourceRun({ runId, sessionId, acceptedAt, attempt, settled }: RunRecord): SourceRun {
+    const hasBegun = attempt > 0 || this.hubs.has(runId)
+    return { runId, sessionId, beganAt: acceptedAt, hasBegun, isOver: settled !== undefined }
   }
 
   private replay(hub: RunHub, events: readonly SessionEvent[]): void {
@@ -262,6 +326,7 @@ export class EventStreams {
     if (hub.hasUnwritten) return this.expire(hub)
     this.expiries.delete(hub.runId)
     this.hubs.delete(hub.runId)
+    this.observed.forget(hub.runId)
     for (const feed of this.feeds.get(hub.sessionId) ?? []) feed.forget(hub.runId)
   }
 }

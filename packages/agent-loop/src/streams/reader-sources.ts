@@ -3,20 +3,29 @@
  * those that are over and wanted, then those under way, then each that begins.
  */
 import { AgentLoopError } from '../errors.ts'
-import type { RunRecord } from '../run-fold.ts'
 import type { RunReader } from './run-reader.ts'
 import { SessionFeed } from './session-feed.ts'
 import type { ReaderSource } from './subscription.ts'
 import type { SubscribeRequest } from './types.ts'
 import type { Wakes } from './wakes.ts'
 
+/** What a subscription knows of a run. */
+export interface SourceRun {
+  readonly runId: string
+  readonly sessionId: string
+  /** Its place among the runs of its session. */
+  readonly beganAt: number
+  readonly hasBegun: boolean
+  readonly isOver: boolean
+}
+
 export interface SourcePorts {
   readonly wakes: Wakes
   /** @throws AgentLoopError `closed`. */
   readonly assertOpen: () => void
-  readonly find: (runId: string) => Promise<RunRecord | undefined>
-  readonly runsOf: (sessionId: string) => Iterable<RunRecord>
-  readonly hasBegun: (run: RunRecord) => boolean
+  readonly find: (runId: string) => Promise<SourceRun | undefined>
+  /** In their order. */
+  readonly runsOf: (sessionId: string) => readonly SourceRun[]
   readonly reader: (run: { runId: string; sessionId: string }, afterSeq: number) => RunReader
   /** Opens the feed of a session. @returns closes it. */
   readonly follow: (sessionId: string, feed: SessionFeed) => () => void
@@ -46,8 +55,8 @@ export class SessionSource implements ReaderSource {
   private readonly request: SubscribeRequest
   private readonly ports: SourcePorts
   /** Runs that are over, each read when the one before it has been. */
-  private past: RunRecord[] = []
-  private underWay: RunRecord[] = []
+  private past: SourceRun[] = []
+  private underWay: SourceRun[] = []
   private feed: SessionFeed | undefined
   private unfollow = (): void => undefined
 
@@ -59,13 +68,13 @@ export class SessionSource implements ReaderSource {
 
   first = async (): Promise<readonly RunReader[]> => {
     const { runId, afterSeq } = this.request
-    if (runId !== undefined) this.assertOwn(await known(runId, this.ports))
-    const runs = [...this.ports.runsOf(this.sessionId)]
-    const from = runId === undefined ? 0 : runs.findIndex((run) => run.runId === runId)
-    const wanted = runs.slice(from)
+    const named = runId === undefined ? undefined : await known(runId, this.ports)
+    if (named !== undefined) this.assertOwn(named)
+    const runs = this.ports.runsOf(this.sessionId)
+    const wanted = named === undefined ? runs : from(named, runs)
     const isAll = runId !== undefined || afterSeq === 0
-    this.past = isAll ? wanted.filter(({ settled }) => settled !== undefined) : []
-    this.underWay = wanted.filter((run) => run.settled === undefined && this.ports.hasBegun(run))
+    this.past = isAll ? wanted.filter(({ isOver }) => isOver) : []
+    this.underWay = wanted.filter(({ isOver, hasBegun }) => !isOver && hasBegun)
     this.feed = new SessionFeed(
       this.sessionId,
       this.underWay.map((run) => run.runId),
@@ -97,12 +106,12 @@ export class SessionSource implements ReaderSource {
 
   ended = (): void => this.unfollow()
 
-  private read(run: RunRecord): RunReader {
+  private read(run: SourceRun): RunReader {
     const { runId, afterSeq = 0 } = this.request
     return this.ports.reader(run, run.runId === runId ? afterSeq : 0)
   }
 
-  private assertOwn({ runId, sessionId }: RunRecord): void {
+  private assertOwn({ runId, sessionId }: SourceRun): void {
     if (sessionId === this.sessionId) return
     throw new AgentLoopError(
       'invalid',
@@ -111,7 +120,13 @@ export class SessionSource implements ReaderSource {
   }
 }
 
-async function known(runId: string, ports: SourcePorts): Promise<RunRecord> {
+/** The run and those behind it. */
+function from(named: SourceRun, runs: readonly SourceRun[]): readonly SourceRun[] {
+  const index = runs.findIndex(({ runId }) => runId === named.runId)
+  return index < 0 ? [named, ...runs.filter(({ beganAt }) => beganAt > named.beganAt)] : runs.slice(index)
+}
+
+async function known(runId: string, ports: SourcePorts): Promise<SourceRun> {
   const run = await ports.find(runId)
   if (run !== undefined) return run
   throw new AgentLoopError('run-not-found', `no run ${JSON.stringify(runId)} was ever accepted`)

@@ -3,8 +3,7 @@
  * far enough, else the durable log, else a gap. Holds no events except the page of the log it is reading.
  */
 import type { DurableLog, StoredEntry } from 'dsh-durable-log'
-import type { RunRecord } from '../run-fold.ts'
-import { viewOf } from '../run-fold.ts'
+import { viewOf, type RunRecord } from '../run-record.ts'
 import { EVENT_STREAM_PREFIX, parseEventEntry } from './event-entries.ts'
 import { ATTEMPT_ROOM, type RunHub } from './run-hub.ts'
 import type { AgentEvent, LifecycleData, RunEvent } from './types.ts'
@@ -75,7 +74,12 @@ export class RunReader {
     if (this.isOver) return { kind: 'over' }
     const run = await this.ports.find(this.runId)
     if (this.ports.hub(this.runId) !== undefined) return await this.read()
-    if (run?.settled === undefined || run.endedAt === undefined) return { kind: 'waiting' }
+    if (run === undefined) {
+      // A turn that nobody accepted is followed in the process that has it, and this one has not.
+      this.isOver = true
+      return { kind: 'over' }
+    }
+    if (run.settled === undefined || run.endedAt === undefined) return { kind: 'waiting' }
     const retryAtMs = run.endedAt + SETTLE_GRACE_MS
     if (this.ports.now() < retryAtMs) return { kind: 'waiting', retryAtMs }
     const last = lastWord(run)

@@ -3,9 +3,11 @@ import { z } from 'zod'
 import { AgentLoopError } from '../errors.ts'
 import type { SubscribeRequest } from './types.ts'
 
+export const MAX_RUN_ID = 256
+
 const schema = z
   .strictObject({
-    runId: z.string().min(1).max(256).optional(),
+    runId: z.string().min(1).max(MAX_RUN_ID).optional(),
     sessionId: z.string().min(1).max(508).optional(),
     afterSeq: z.int().min(0).optional(),
     signal: z.instanceof(AbortSignal).optional(),

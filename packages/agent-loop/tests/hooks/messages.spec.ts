@@ -2,6 +2,7 @@ import { memoryLog } from 'dsh-durable-log'
 import { describe, expect, it } from 'vitest'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { HookHost } from '../../src/hooks/hook-host.ts'
+import { ModelDetours } from '../../src/model-detours.ts'
 import { DEFAULT_HOOK_SETTINGS } from '../../src/hooks/settings.ts'
 import { settleDown, until } from '../support/until.ts'
 import { temporaryFolder, typed } from '../support/world.ts'
@@ -148,6 +149,7 @@ describe('a text that is handed over by somebody else', () => {
           log: memoryLog(),
           clock: world.clock,
           settings: DEFAULT_HOOK_SETTINGS,
+          detours: new ModelDetours(),
           runIdOf: () => undefined,
         })
       },

@@ -321,7 +321,8 @@ describe('the events of a run that ends badly', () => {
     world.clock.advance(5_000)
     await reading
     expect(outline(events).slice(-3)).toEqual(['tool/start', 'tool/end', 'lifecycle/error'])
-    expect(events.at(-2)).toMatchObject({ data: { isError: true, code: 'NO_RESULT' } })
+    // The turn is released, which answers for the tool.
+    expect(events.at(-2)).toMatchObject({ data: { isError: true, code: 'closed' } })
     answer.resolve('late')
   })
 

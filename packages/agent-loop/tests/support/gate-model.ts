@@ -1,12 +1,20 @@
 /** A model route whose calls wait until the test answers them. */
 import { type Context } from '@deepseek-ai/cordis'
-import { LlmAdapter, type GenerateOptions, type StreamChunk } from '@deepseek-ai/dsh-llm'
+import {
+  CallId,
+  LlmAdapter,
+  ReasoningEffortId,
+  type GenerateOptions,
+  type LlmResolvedModelInfo,
+  type StreamChunk,
+} from '@deepseek-ai/dsh-llm'
 import { until } from './until.ts'
 
 type Answer =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'max-tokens'; readonly text: string }
   | { readonly kind: 'failure'; readonly code: string; readonly message: string }
+  | { readonly kind: 'tools'; readonly names: readonly string[] }
 
 export class ModelCall {
   readonly sessionId: string
@@ -14,6 +22,8 @@ export class ModelCall {
   readonly prompt: string
   /** Texts of all user messages of the request, oldest first. */
   readonly prompts: readonly string[]
+  readonly model: string
+  readonly effort: string | undefined
   readonly signal: AbortSignal | undefined
   /** A call that ignores its cancellation. */
   deaf = false
@@ -26,6 +36,8 @@ export class ModelCall {
       .filter((message) => message.role === 'user')
       .map((message) => message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''))
     this.prompt = this.prompts.at(-1) ?? ''
+    this.model = options.model
+    this.effort = options.reasoningEffort
     this.signal = options.signal
     const { promise, resolve } = Promise.withResolvers<Answer>()
     this.answered = promise
@@ -38,6 +50,11 @@ export class ModelCall {
 
   cutShort(text: string): void {
     this.resolve({ kind: 'max-tokens', text })
+  }
+
+  /** Calls tools, without arguments. */
+  useTool(...names: readonly string[]): void {
+    this.resolve({ kind: 'tools', names })
   }
 
   fail(code: string, message: string): void {
@@ -69,6 +86,11 @@ export class GateModel extends LlmAdapter {
     return this.calls.map((call) => call.prompt)
   }
 
+  override async resolveModel(provider: string, model: string): Promise<LlmResolvedModelInfo> {
+    const efforts = ['low', 'high'].map((id) => ({ id: ReasoningEffortId(id), name: id }))
+    return { provider, id: model, name: model, reasoning: { efforts } }
+  }
+
   async *stream(options: GenerateOptions): AsyncIterable<StreamChunk> {
     const call = new ModelCall(options)
     this.calls.push(call)
@@ -91,6 +113,16 @@ export class GateModel extends LlmAdapter {
     if (answer.kind === 'failure') {
       const { code, message } = answer
       yield { type: 'finish', reason: { kind: 'error', failure: { code, message } } }
+      return
+    }
+    if (answer.kind === 'tools') {
+      for (const [index, name] of answer.names.entries()) {
+        const id = CallId(`call-${this.calls.length}-${index}`)
+        yield { type: 'block-start', index, blockType: 'tool-call' }
+        yield { type: 'tool-call-delta', index, id, name, argumentsDelta: '{}' }
+        yield { type: 'block-end', index, block: { type: 'tool-call', id, name, arguments: '{}' } }
+      }
+      yield { type: 'finish', reason: { kind: 'tool-calls' } }
       return
     }
     yield { type: 'block-start', index: 0, blockType: 'text' }

@@ -14,6 +14,10 @@ export class ManualClock implements Clock {
     return this.time
   }
 
+  monotonic(): number {
+    return this.time
+  }
+
   after(delayMs: number, callback: () => void): () => void {
     const timer = { at: this.time + delayMs, callback }
     this.timers.add(timer)

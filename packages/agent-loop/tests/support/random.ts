@@ -2,6 +2,8 @@
 export interface Random {
   /** A whole number from 0 to `below` - 1. */
   int(below: number): number
+  /** From 0 to below 1. */
+  fraction(): number
   pick<T>(items: readonly T[]): T
 }
 
@@ -16,6 +18,7 @@ export function randomOf(seed: number): Random {
   const int = (below: number): number => Math.floor(next() * below)
   return {
     int,
+    fraction: next,
     pick: (items) => {
       const item = items[int(items.length)]
       if (item === undefined) throw new Error('nothing to pick from')

@@ -13,10 +13,10 @@ import SessionStore, { SessionId } from '@deepseek-ai/dsh-session'
 import JsonlSessionPersistence from '@deepseek-ai/dsh-session-persistence-jsonl'
 import SystemPrompt from '@deepseek-ai/dsh-system-prompt'
 import ToolRuntime from '@deepseek-ai/dsh-tools'
-import { memoryLog, type DurableLog } from 'dsh-durable-log'
+import { memoryLog, type DurableLog, type Processes } from 'dsh-durable-log'
 import { onTestFinished } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
-import type { Config } from '../../src/config.ts'
+import { Config } from '../../src/config.ts'
 import type { AgentLoopHost } from '../../src/index.ts'
 import { mountHost } from '../../src/mount-host.ts'
 import type { RunHost } from '../../src/host.ts'
@@ -28,6 +28,8 @@ export interface WorldOptions {
   /** Folder of the session logs; none means that nothing of a session is persisted. */
   readonly sessions?: string
   readonly config?: Partial<Config>
+  /** Which process the host believes to be in; for leases between processes. */
+  readonly processes?: Processes
   /** Times what nobody waits for; the test moves it. Default: the system's. */
   readonly background?: Clock
 }
@@ -36,9 +38,12 @@ export class World {
   readonly ctx: Context
   readonly model: GateModel
   readonly clock: ManualClock
+  /** Leases have a clock of their own, so that tests of runs see the timers of runs only. */
+  readonly leaseClock = new ManualClock()
   readonly log: DurableLog
   readonly sessions: string | undefined
   private readonly config: Config
+  private readonly processes: Processes | undefined
   private readonly background: Clock | undefined
   private runHost: RunHost | undefined
   private row: { dispose(): PromiseLike<unknown> } | undefined
@@ -50,6 +55,7 @@ export class World {
     log: DurableLog
     sessions: string | undefined
     config: Config
+    processes: Processes | undefined
     background: Clock | undefined
   }) {
     this.ctx = parts.ctx
@@ -58,6 +64,7 @@ export class World {
     this.log = parts.log
     this.sessions = parts.sessions
     this.config = parts.config
+    this.processes = parts.processes
     this.background = parts.background
   }
 
@@ -69,13 +76,14 @@ export class World {
     const model = GateModel.register(ctx)
     ctx.provide('durableLog', log)
     const clock = new ManualClock()
-    const config = { recover: 'live' as const, defaultTimeoutMs: 600_000, graceMs: 5_000, ...options.config }
-    const { background } = options
-    const world = new World({ ctx, model, clock, log, sessions, config, background })
+    const config = Config(options.config ?? {})
+    const { processes, background } = options
+    const world = new World({ ctx, model, clock, log, sessions, config, processes, background })
     await world.mount()
     onTestFinished(async () => {
       await ctx.fiber.dispose()
-      if (clock.pending !== 0) throw new Error(`${clock.pending} timers are left`)
+      const left = clock.pending + world.leaseClock.pending
+      if (left !== 0) throw new Error(`${left} timers are left`)
     })
     return world
   }
@@ -98,7 +106,13 @@ export class World {
       name: 'agent-loop-host-under-test',
       inject: ['agents', 'sessions', 'durableLog'],
       apply: async (live: Context) => {
-        this.runHost = await mountHost(live, this.config, this.clock, this.background)
+        const { clock, leaseClock, processes, background } = this
+        this.runHost = await mountHost(live, this.config, {
+          clock,
+          leaseClock,
+          ...(processes === undefined ? {} : { processes }),
+          ...(background === undefined ? {} : { background }),
+        })
       },
     })
   }
@@ -176,6 +190,16 @@ export async function copyLog(from: DurableLog): Promise<DurableLog> {
     await log.append(stream, 0, entries)
   }
   return log
+}
+
+/** Keeps an idle agent from taking up its inbox until the returned function is called. */
+export function occupy(agent: Agent): () => void {
+  const done = Promise.withResolvers<void>()
+  void agent.runMaintenance((signal) => {
+    signal.addEventListener('abort', () => done.resolve(), { once: true })
+    return done.promise
+  })
+  return done.resolve
 }
 
 /** What a person types. */

@@ -118,15 +118,15 @@ function telling(test: LogTest): void {
       told.push(head)
       news.tell(head)
     })
-    // Of the appends before, a listener may still hear.
     await log.append('graph/1', 3, [entry(4)])
     await news.first(({ seq }) => seq === 4)
-    told.length = 0
     await log.remove('graph/1')
     await log.append('graph/1', 0, [entry('new')])
     const head = await news.first(({ seq }) => seq === 1)
-    assert.ok(Object.isFrozen(told[0]))
-    assert.deepEqual(told, [{ stream: 'graph/1', seq: 0 }, head])
+    // Of the appends before, a listener may still have heard, and more than once.
+    const since = told.slice(told.findIndex(({ seq }) => seq === 0))
+    assert.ok(Object.isFrozen(since[0]))
+    assert.deepEqual(since, [{ stream: 'graph/1', seq: 0 }, head])
   })
 
   test('tells nothing of the removal of an unknown stream', async (log) => {

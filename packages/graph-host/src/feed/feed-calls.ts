@@ -1,8 +1,8 @@
 /** What a page asks for one by one, and what a person orders. Each call is checked here, and the graph's owner. */
 import type { GraphControl, GraphState } from 'dsh-graph-control'
+import { EVERYTHING, PersonActs } from '../person-acts.ts'
 import { FeedError } from './feed-error.ts'
 import { isCount, isId, isRecord } from './page-message.ts'
-import { commitByHand, heldClaimOf } from './person-acts.ts'
 import type { Tickets } from './same-origin.ts'
 import { timelineCard } from './timeline-card.ts'
 import type { FeedCalls, FeedEndpoint, WorkDetail } from './wire.ts'
@@ -21,10 +21,12 @@ type Answers = { readonly [E in FeedEndpoint]: (ask: Ask) => Promise<FeedCalls[E
 
 export class FeedDesk {
   private readonly store: GraphControl
+  private readonly acts: PersonActs
   private readonly answers: Answers
 
   constructor(store: GraphControl, tickets: Tickets) {
     this.store = store
+    this.acts = new PersonActs(store)
     this.answers = {
       ticket: async () => ({ ticket: tickets.issue() }),
       work: (ask) => this.work(ask),
@@ -86,28 +88,25 @@ export class FeedDesk {
   }
 
   private async stop(ask: Ask): Promise<FeedCalls['stop']['answer']> {
-    const state = await this.graphOf(ask)
-    const targetId = ask['workId'] === undefined ? state.graphId : (await this.workOf(ask)).work.workId
-    const stop = [
-      { targetId, reason: STOPPED, ...(ask['cascade'] === true ? { cascadeDownstream: true } : {}) },
-    ]
-    return { created: await commitByHand(this.store, state, { click: idIn(ask, 'click'), stop }) }
+    const { graphId, works } = await this.graphOf(ask)
+    const click = idIn(ask, 'click')
+    const workId = ask['workId'] === undefined ? undefined : idIn(ask, 'workId')
+    // A work of that name is told apart from everything by its id being given.
+    if (workId === EVERYTHING && !works.has(EVERYTHING)) throw unknownWork(graphId, workId)
+    const cascade = ask['cascade'] === true
+    return { said: await this.acts.stop(graphId, workId ?? EVERYTHING, STOPPED, { click, cascade }) }
   }
 
   private async retry(ask: Ask): Promise<FeedCalls['retry']['answer']> {
-    const { state, work } = await this.workOf(ask)
-    const retry = [{ workId: work.workId, reason: RETRIED }]
-    return { created: await commitByHand(this.store, state, { click: idIn(ask, 'click'), retry }) }
+    const { graphId } = await this.graphOf(ask)
+    const click = idIn(ask, 'click')
+    return { said: await this.acts.retry(graphId, idIn(ask, 'workId'), RETRIED, { click }) }
   }
 
   private async confirm(ask: Ask): Promise<FeedCalls['confirm']['answer']> {
-    const { state, work } = await this.workOf(ask)
-    const claim = heldClaimOf(state, work.workId)
-    if (claim === undefined)
-      throw new FeedError('conflict', `work ${work.workId} waits for nobody: it is ${work.status}`)
-    const attempt = countIn(ask, 'attempt')
-    const next = await this.store.retryActivation(state.graphId, claim.claimId, attempt, CONFIRMED)
-    return { attempt: next.attempt }
+    const { graphId } = await this.graphOf(ask)
+    const seen = countIn(ask, 'attempt')
+    return { said: await this.acts.confirm(graphId, idIn(ask, 'workId'), CONFIRMED, seen) }
   }
 
   /** The graph, if it is one of the session's. */
@@ -124,8 +123,12 @@ export class FeedDesk {
     const workId = idIn(ask, 'workId')
     const work = state.works.get(workId)
     if (work !== undefined) return { state, work }
-    throw new FeedError('not-found', `graph ${state.graphId} has no work ${workId}`)
+    throw unknownWork(state.graphId, workId)
   }
+}
+
+function unknownWork(graphId: string, workId: string): FeedError {
+  return new FeedError('not-found', `graph ${graphId} has no work ${workId}`)
 }
 
 function idIn(ask: Ask, name: string): string {

@@ -4,9 +4,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
 /**
  * - `invalid`: the call is not one of ours.
  * - `not-found`: the session has no such graph, work or record.
- * - `conflict`: it does not fit what the work is now.
  */
-export type FeedErrorCode = 'invalid' | 'not-found' | 'conflict'
+export type FeedErrorCode = 'invalid' | 'not-found'
 
 export class FeedError extends HarnessError {
   declare readonly code: FeedErrorCode

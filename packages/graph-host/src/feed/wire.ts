@@ -161,7 +161,7 @@ export interface FeedCalls {
       /** The page's own name for this click: the same one again commits nothing more. */
       readonly click: string
     }
-    readonly answer: { readonly created: boolean }
+    readonly answer: Done
   }
   readonly retry: {
     readonly ask: {
@@ -170,7 +170,7 @@ export interface FeedCalls {
       readonly workId: string
       readonly click: string
     }
-    readonly answer: { readonly created: boolean }
+    readonly answer: Done
   }
   /** Ends the hold of an attempt that was lost or refused: it runs again. */
   readonly confirm: {
@@ -181,8 +181,13 @@ export interface FeedCalls {
       /** The attempt the person saw. */
       readonly attempt: number
     }
-    readonly answer: { readonly attempt: number }
+    readonly answer: Done
   }
+}
+
+/** What was done, in a sentence. */
+export interface Done {
+  readonly said: string
 }
 
 export type FeedEndpoint = keyof FeedCalls

@@ -80,8 +80,10 @@ describe('reading', () => {
 
 describe('a person', () => {
   it('stops one work, once for each click', async () => {
-    expect(await ask('stop', { workId: 'a', click: '1' })).toEqual({ created: true })
-    expect(await ask('stop', { workId: 'a', click: '1' })).toEqual({ created: false })
+    expect(await ask('stop', { workId: 'a', click: '1' })).toEqual({ said: 'work a is stopped' })
+    const { revision } = await graph.state()
+    await ask('stop', { workId: 'a', click: '1' })
+    expect((await graph.state()).revision).toBe(revision)
     expect([await statusOf('a'), await statusOf('b'), await statusOf('c')]).toEqual([
       'stopped',
       'skipped',
@@ -101,27 +103,32 @@ describe('a person', () => {
 
   it('stops everything', async () => {
     await ask('stop', { click: '1' })
-    expect((await graph.state()).counts).toEqual({ works: 3, pending: 0, terminal: 3 })
+    const { counts, changeSeq, seenChangeSeq } = await graph.state()
+    expect(counts).toEqual({ works: 3, pending: 0, terminal: 3 })
+    // The session is not woken for it.
+    expect(seenChangeSeq).toBe(changeSeq)
   })
 
   it('retries what failed, and what was skipped for it waits again', async () => {
     await graph.run('a', { outcome: 'failed', reason: 'no luck' })
     expect(await statusOf('b')).toBe('skipped')
-    expect(await ask('retry', { workId: 'a', click: '1' })).toEqual({ created: true })
+    expect(await ask('retry', { workId: 'a', click: '1' })).toEqual({ said: 'work a is done once more' })
     expect([await statusOf('a'), await statusOf('b')]).toEqual(['ready', 'waiting'])
   })
 
   it('lets a held attempt run again, and no other', async () => {
     await graph.add({ workId: 'held', replay: 'confirm' })
     const { claimId } = await graph.start('held')
-    await expect(ask('confirm', { workId: 'held', attempt: 1 })).rejects.toMatchObject({ code: 'conflict' })
+    await expect(ask('confirm', { workId: 'held', attempt: 1 })).rejects.toMatchObject({ code: 'not-held' })
     const hold = { graphId: graph.graphId, claimId, attempt: 1, kind: 'person', reason: 'lost' } as const
     await store.holdActivation(hold)
     await expect(ask('confirm', { workId: 'held', attempt: 7 })).rejects.toMatchObject({
       code: expect.any(String),
       message: expect.stringContaining('attempt'),
     })
-    expect(await ask('confirm', { workId: 'held', attempt: 1 })).toEqual({ attempt: 2 })
+    expect(await ask('confirm', { workId: 'held', attempt: 1 })).toEqual({
+      said: 'work held goes on with attempt 2',
+    })
     expect((await graph.state()).claims.get(claimId)).toMatchObject({
       attempt: 2,
       admissionStatus: 'executing',
@@ -136,7 +143,8 @@ describe('what cannot be meant', () => {
     ['a name of Object', 'constructor', {}, 'invalid'],
     ['a session that has no such graph', 'stop', { sessionId: 'somebody-else', click: '1' }, 'not-found'],
     ['a graph that is not there', 'work', { graphId: 'nope', workId: 'a' }, 'not-found'],
-    ['a work that is not there', 'stop', { workId: 'nope', click: '1' }, 'not-found'],
+    ['a work that is not there', 'stop', { workId: 'nope', click: '1' }, 'unknown-work'],
+    ['the word for everything as a work', 'stop', { workId: 'all', click: '1' }, 'not-found'],
     ['a record of another graph', 'result', { recordId: 'graph_record_1', offset: 0 }, 'not-found'],
     ['an offset that is none', 'result', { recordId: 'x', offset: '0' }, 'not-found'],
     ['a stop without a click', 'stop', { workId: 'a' }, 'invalid'],

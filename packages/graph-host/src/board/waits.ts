@@ -1,0 +1,82 @@
+/**
+ * What a work waits for, in words for a person. There is always something: a work that is not over has
+ * an owner, a time, or a named thing that has to happen. Pure.
+ */
+import type { GraphState, Work } from 'dsh-graph-control'
+import { durationText, timeText } from './durations.ts'
+
+export interface WaitOptions {
+  /** Epoch milliseconds. */
+  readonly now: number
+  /** Activations at once, where it is known. */
+  readonly slots?: number | undefined
+}
+
+const LISTED = 4
+
+/** `undefined` for a work that is over. */
+export function waitOf(state: GraphState, work: Work, { now, slots }: WaitOptions): string | undefined {
+  if (work.endedAt !== undefined) return undefined
+  if (state.phase === 'draft') return 'the draft to be committed'
+  const claim = work.claimId === undefined ? undefined : state.claims.get(work.claimId)
+  if (claim?.hold !== undefined) {
+    const { kind, reason } = claim.hold
+    return kind === 'person' ? `a person to confirm: ${reason}` : `the model or a person to retry: ${reason}`
+  }
+  if (claim?.notBefore !== undefined && claim.notBefore > now)
+    return `attempt ${claim.attempt} at ${timeText(claim.notBefore)}, in ${durationText(claim.notBefore - now)}: ${claim.retryReason ?? ''}`
+  if (work.status === 'waiting') return waitingText(work)
+  if (work.status === 'ready') return slotText(state, work, slots)
+  const attempt = claim === undefined || claim.attempt <= 1 ? '' : `, attempt ${claim.attempt}`
+  return work.status === 'claimed' ? `its operator to begin${attempt}` : `its operator${attempt}`
+}
+
+function waitingText({ itemWorkIds, waitingFor }: Work): string {
+  if (itemWorkIds !== undefined) return `${waitingFor.length} of ${itemWorkIds.length} items`
+  const more = waitingFor.length - LISTED
+  return `${waitingFor.slice(0, LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function slotText(state: GraphState, work: Work, slots: number | undefined): string {
+  const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
+  const holder = busy === undefined ? undefined : state.claims.get(busy)?.workId
+  if (holder !== undefined) return `its operator, which does ${holder}`
+  let place = 1
+  for (const workId of state.live.ready.keys()) {
+    if (workId === work.workId) break
+    place += 1
+  }
+  return slots === undefined
+    ? `a slot, place ${place} in line`
+    : `one of ${slots} slots, place ${place} in line`
+}
+
+/** What the root of a graph has not been told, and how it will be. `undefined`: nothing is open. */
+export function rootWaitOf(state: GraphState, now: number): string | undefined {
+  const { changeSeq, live, seenChangeSeq, wakes } = state
+  const open = live.openWakeId === undefined ? undefined : wakes.get(live.openWakeId)
+  if (open !== undefined) {
+    const why = open.failureReason === undefined ? '' : ` (${open.failureReason})`
+    switch (open.status) {
+      case 'waiting_permission':
+        return `the root's turn waits for a permission${why}`
+      case 'retryable_failed':
+        return `the root is woken again${open.retryAt === undefined ? '' : ` in ${durationText(open.retryAt - now)}`}, after ${open.attempts} attempts${why}`
+      case 'running':
+        return 'the root is being woken'
+      default:
+        return 'the root is about to be woken'
+    }
+  }
+  if (changeSeq > seenChangeSeq && isExhausted(state))
+    return 'the root was not told what changed: its wake was given up; prompt the session'
+  if (changeSeq > seenChangeSeq) return `the root has not seen ${changeSeq - seenChangeSeq} changes`
+  if (state.wait !== undefined && !state.closed) return `the root waits until ${state.wait.until} works ended`
+  return undefined
+}
+
+function isExhausted({ changeSeq, wakes }: GraphState): boolean {
+  for (const wake of wakes.values())
+    if (wake.status === 'exhausted' && wake.snapshotVersion >= changeSeq) return true
+  return false
+}

@@ -1,0 +1,65 @@
+/** What a shell may ask a running host to do. Every argument is checked here: the caller may be anybody. */
+import { readFile } from 'node:fs/promises'
+import type { Context } from '@deepseek-ai/cordis'
+import type { GraphControl } from 'dsh-graph-control'
+import { switchSupervision } from 'dsh-tool-graph'
+import { maskReport, type DoctorReport } from '../doctor/report.ts'
+import { GraphHostError } from '../errors.ts'
+import { PersonActs } from '../person-acts.ts'
+import type { DoorOperations } from './door-server.ts'
+
+export interface HostOperationsDeps {
+  readonly ctx: Context
+  readonly store: GraphControl
+  readonly doctor: () => Promise<DoctorReport>
+}
+
+/** The part of `ctx.agentPresets` that is used here. */
+interface Presets {
+  resolve(id: string): Promise<{ readonly path: string }>
+}
+
+type Arguments = Readonly<Record<string, unknown>>
+
+export function hostOperations({ ctx, doctor, store }: HostOperationsDeps): DoorOperations {
+  const acts = new PersonActs(store)
+  const act =
+    (verb: 'stop' | 'retry' | 'confirm') =>
+    async (args: Arguments): Promise<{ readonly text: string }> => {
+      const reason = textIn(args, 'reason', true)
+      const words = reason === undefined ? [] : ([reason] as const)
+      return { text: await acts[verb](textIn(args, 'graphId'), textIn(args, 'target'), ...words) }
+    }
+  return {
+    stop: act('stop'),
+    retry: act('retry'),
+    confirm: act('confirm'),
+    supervise: async (args) => {
+      const { supervised } = args
+      if (typeof supervised !== 'boolean') throw refused('supervised must be true or false')
+      const sessionId = textIn(args, 'sessionId')
+      await switchSupervision(ctx, sessionId, supervised)
+      return { text: `supervision of ${sessionId} is ${supervised ? 'on' : 'off'}` }
+    },
+    doctor: async () => maskReport(await doctor()),
+    'preset-text': async (args) => {
+      const presets = ctx.get('agentPresets') as unknown as Presets | undefined
+      if (presets === undefined) throw refused('this profile has no presets')
+      const { path } = await presets.resolve(textIn(args, 'id'))
+      return { text: await readFile(path, 'utf8') }
+    },
+  }
+}
+
+function textIn(args: Arguments, name: string): string
+function textIn(args: Arguments, name: string, isOptional: true): string | undefined
+function textIn(args: Arguments, name: string, isOptional = false): string | undefined {
+  const value = args[name]
+  if (value === undefined && isOptional) return undefined
+  if (typeof value === 'string' && value !== '' && value.length <= 4_000) return value
+  throw refused(`${name} must be a text of 1 to 4,000 characters`)
+}
+
+function refused(message: string): GraphHostError {
+  return new GraphHostError('invalid-request', message)
+}

@@ -1,0 +1,40 @@
+/**
+ * The doors of a host for those who watch it: the `/graph` command, the loopback door of the shell
+ * command, spans.
+ *
+ * Owns: what is opened, for as long as `ctx` lives. Does not own: what a person may do (person-acts).
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { GraphControl } from 'dsh-graph-control'
+import { registerGraphCommand } from './command.ts'
+import type { Config } from './config.ts'
+import { hostReport } from './doctor/host-report.ts'
+import { RecentErrors } from './doctor/recent-errors.ts'
+import { versionsFound } from './doctor/versions.ts'
+import { hostOperations } from './door/host-operations.ts'
+import { runFolder } from './door/run-file.ts'
+import { serveDoor } from './door/serve-door.ts'
+import { graphHome } from './graph-home.ts'
+import { traceGraphs } from './spans.ts'
+
+export interface DoorsDeps {
+  readonly ctx: Context
+  readonly config: Config
+  readonly store: GraphControl
+  readonly drives: (rootSessionId: string) => boolean
+}
+
+export function openDoors({ config, ctx, drives, store }: DoorsDeps): void {
+  traceGraphs({ ctx, store, drives })
+  const errors = new RecentErrors(ctx)
+  const doctor = () => hostReport({ ctx, config, store, errors })
+  registerGraphCommand({ ctx, store, slots: config.maxNewActivations, doctor })
+  if (!config.door) return
+  const operations = hostOperations({ ctx, store, doctor })
+  serveDoor({
+    ctx,
+    folder: runFolder(graphHome()),
+    version: versionsFound()['dsh-graph-host'] ?? '',
+    operations,
+  })
+}

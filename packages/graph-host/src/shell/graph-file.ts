@@ -1,0 +1,78 @@
+/** The database of a home, read as it lies there, whether or not a host runs on it. */
+import { statSync } from 'node:fs'
+import { sqliteLog, type DurableLog } from 'dsh-durable-log'
+import { GraphControlStore, type GraphControl, type GraphSummary } from 'dsh-graph-control'
+import { EXIT, ShellError } from './shell-error.ts'
+
+export interface GraphFile {
+  readonly log: DurableLog
+  readonly store: GraphControl
+  close(): Promise<void>
+}
+
+/** How long a lock of another process is waited for. */
+const PATIENCE_MS = 5_000
+
+/** @throws ShellError when there is no such file; DurableLogError when it cannot be opened. */
+export async function openGraphFile(path: string, readOnly: boolean): Promise<GraphFile> {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new ShellError(
+      EXIT.database,
+      'no-database',
+      `there is no database at ${path}; no graph was kept there yet`,
+    )
+  const log = sqliteLog({ path, busyTimeoutMs: PATIENCE_MS, readOnly })
+  try {
+    const store = await GraphControlStore.open(log)
+    const close = async (): Promise<void> => {
+      await store.close()
+      await log.close()
+    }
+    return { log, store, close }
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+export interface GraphList {
+  readonly graphs: readonly GraphSummary[]
+  readonly unreadable: readonly { readonly graphId: string; readonly reason: string }[]
+}
+
+/** Every graph, or those of one root. */
+export async function listAll(store: GraphControl, rootSessionId?: string): Promise<GraphList> {
+  const graphs: GraphSummary[] = []
+  const unreadable: { graphId: string; reason: string }[] = []
+  for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+    const page = await store.listGraphs({
+      limit: 200,
+      ...(rootSessionId === undefined ? {} : { rootSessionId }),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    graphs.push(...page.graphs)
+    unreadable.push(...page.unreadable)
+    cursor = page.cursor
+  }
+  return { graphs, unreadable }
+}
+
+/**
+ * The graph that a person means: by its id, by its session, or by the beginning of its id.
+ *
+ * @throws ShellError when there is none, or more than one.
+ */
+export async function findGraph(store: GraphControl, meant: string): Promise<string> {
+  if ((await store.readGraph(meant)) !== undefined) return meant
+  const epoch = await store.currentEpoch(meant)
+  if (epoch !== undefined) return epoch.graphId
+  const { graphs } = await listAll(store)
+  const found = graphs.filter(({ graphId }) => graphId.startsWith(meant)).map(({ graphId }) => graphId)
+  const [only] = found
+  if (only !== undefined && found.length === 1) return only
+  const what =
+    found.length === 0
+      ? `there is no graph or session "${meant}"`
+      : `"${meant}" begins ${found.length} graphs`
+  throw new ShellError(EXIT.missing, 'unknown-graph', `${what}; dsh-graph list shows them`)
+}
