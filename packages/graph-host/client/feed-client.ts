@@ -3,6 +3,7 @@
  * something looks, and comes back by itself: what the page has is told, so that only the rest is sent.
  */
 import type { FeedMessage, PageMessage } from '../src/feed/wire.ts'
+import { RunsLook, type RunsSource } from './code-run.ts'
 import { EMPTY_MODEL, reduce, withConnection, type GraphModel } from './graph-model.ts'
 
 /** A connection, and what it tells. */
@@ -36,8 +37,8 @@ const LINGER_MS = 5_000
 
 export class FeedClient {
   private readonly options: FeedClientOptions
-  private readonly looks = new Map<string, Look>()
-  private readonly byKey = new Map<number, Look>()
+  private readonly looks = new Map<string, Look | RunsLook>()
+  private readonly byKey = new Map<number, Look | RunsLook>()
   private socket: Socket | undefined
   private isOpen = false
   private pauseMs = FIRST_PAUSE_MS
@@ -52,10 +53,20 @@ export class FeedClient {
 
   /** The graph of a session: the newest one, or the one that is named. The same source for the same names. */
   of(sessionId: string, graphId?: string): GraphSource {
-    const name = JSON.stringify([sessionId, graphId])
+    const name = JSON.stringify(['graph', sessionId, graphId])
+    return this.look(name, (key) => new Look(key, sessionId, graphId, (look) => this.changed(look))) as Look
+  }
+
+  /** The runs of code graphs that a session calls. */
+  runsOf(sessionId: string): RunsSource {
+    const name = JSON.stringify(['runs', sessionId])
+    return this.look(name, (key) => new RunsLook(key, sessionId, (look) => this.changed(look))) as RunsLook
+  }
+
+  private look(name: string, make: (key: number) => Look | RunsLook): Look | RunsLook {
     let look = this.looks.get(name)
     if (look === undefined) {
-      look = new Look(this.looks.size + 1, sessionId, graphId, (known) => this.changed(known))
+      look = make(this.looks.size + 1)
       this.looks.set(name, look)
       this.byKey.set(look.key, look)
     }
@@ -71,7 +82,7 @@ export class FeedClient {
   }
 
   /** Somebody began or ceased to look. */
-  private changed(look: Look): void {
+  private changed(look: Look | RunsLook): void {
     if (this.isOpen) this.say(look.isWatched ? look.watch() : { type: 'unwatch', key: look.key })
     clearTimeout(this.linger)
     if ([...this.looks.values()].some((one) => one.isWatched)) this.connect()

@@ -61,6 +61,9 @@ export function withConnection(model: GraphModel, connected: boolean): GraphMode
 
 export function reduce(model: GraphModel, message: FeedMessage): GraphModel {
   switch (message.type) {
+    // Of another kind of look.
+    case 'run':
+      return model
     case 'none':
       return { ...EMPTY_MODEL, phase: 'none', connected: true, shape: model.shape + 1 }
     case 'refused':

@@ -10,6 +10,8 @@ import { useMemo, type ReactNode } from 'react'
 import type { FeedPath } from '../src/feed/wire.ts'
 import { ChatLine } from './chat-line.tsx'
 import { graphNode, type GraphChatNode } from './chat-node.ts'
+import { CodeRow } from './code-row.tsx'
+import { followCodeGraphs } from './code-views.ts'
 import { deskOf } from './desk.ts'
 import { FeedClient, type Socket, type SocketListener } from './feed-client.ts'
 import { GraphView } from './graph-view.tsx'
@@ -70,6 +72,18 @@ export function apply(ctx: ClientContext): void {
         GraphToolRow,
       ),
     )
+  followCodeGraphs({
+    ctx,
+    desk,
+    feed,
+    register: (tool) =>
+      ctx.slots.inject('tool.call.toolview', () =>
+        ctx.slots.register(
+          { name: 'tool.call.toolview', key: tool, inject: () => ({ ...face(), tool }) },
+          CodeGraphRow,
+        ),
+      ),
+  })
 }
 
 interface Face {
@@ -104,6 +118,16 @@ function GraphToolRow({
     </InPage>
   )
 }
+
+function CodeGraphRow({ tool, sessionId, callId, block, ...face }: Face & CodeGraphRowProps) {
+  return (
+    <InPage {...face}>
+      <CodeRow {...{ sessionId, tool, callId, block }} />
+    </InPage>
+  )
+}
+
+type CodeGraphRowProps = { tool: string; sessionId: SessionId } & Pick<ToolCallViewProps, 'block' | 'callId'>
 
 function InPage({ parts, useLocale, children }: Face & { children: ReactNode }) {
   const words = wordsFor(useLocale((locale) => locale))

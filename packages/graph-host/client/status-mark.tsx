@@ -1,7 +1,5 @@
 /** The mark of a status: a shape of its own for each, so that colour says nothing that a shape does not. */
-import type { WorkCardStatus } from '../src/feed/wire.ts'
-
-export type Mark = WorkCardStatus | 'held' | 'absent'
+import type { Mark } from './status.ts'
 
 /** In a square of 16. Filled shapes are over or under way, outlined ones are to come. */
 const SHAPES: Readonly<Record<Mark, string>> = {
@@ -20,10 +18,6 @@ const SHAPES: Readonly<Record<Mark, string>> = {
 }
 
 const FILLED: ReadonlySet<Mark> = new Set(['running', 'stopped'])
-
-export function markOf(work: { status: WorkCardStatus; waits?: { for: string } | undefined }): Mark {
-  return work.waits?.for === 'person' ? 'held' : work.status
-}
 
 /** Inside of an SVG. */
 export function MarkShape({ mark, x, y, size = 16 }: { mark: Mark; x: number; y: number; size?: number }) {

@@ -2,7 +2,8 @@
 import type { ToolCallBlock } from '@deepseek-ai/dsh-client-runtime/client'
 import { usePage } from './page.ts'
 import { readMeta, type ResultMeta } from './result-meta.ts'
-import { MarkIcon, type Mark } from './status-mark.tsx'
+import { MarkIcon } from './status-mark.tsx'
+import type { Mark } from './status.ts'
 import type { Words } from './words.ts'
 
 export type GraphTool = 'update' | 'view' | 'yield'

@@ -5,7 +5,8 @@ import { isEnded } from './graph-model.ts'
 import { BOX_HEIGHT, BOX_WIDTH, type Place } from './layout.ts'
 import { useNow } from './page.ts'
 import type { Box } from './picture.ts'
-import { markOf, MarkShape, type Mark } from './status-mark.tsx'
+import { MarkShape } from './status-mark.tsx'
+import { markOf, type Mark } from './status.ts'
 import { statusText, waitText, type Words } from './words.ts'
 
 export interface BoxProps {

@@ -3,7 +3,8 @@ import { memo, useEffect, useRef, useState, type KeyboardEvent } from 'react'
 import type { WorkCard, WorkCardStatus } from '../src/feed/wire.ts'
 import { STATUSES, type Counts } from './graph-model.ts'
 import { useNow, usePage } from './page.ts'
-import { MarkIcon, markOf } from './status-mark.tsx'
+import { MarkIcon } from './status-mark.tsx'
+import { markOf } from './status.ts'
 import { statusText, waitText } from './words.ts'
 
 const ROW = 36

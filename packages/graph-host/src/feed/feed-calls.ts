@@ -2,6 +2,7 @@
 import type { GraphControl, GraphState } from 'dsh-graph-control'
 import { EVERYTHING, PersonActs } from '../person-acts.ts'
 import { FeedError } from './feed-error.ts'
+import type { CodeGraphs } from './host-services.ts'
 import { isCount, isId, isRecord } from './page-message.ts'
 import type { Tickets } from './same-origin.ts'
 import { timelineCard } from './timeline-card.ts'
@@ -19,12 +20,19 @@ const CONFIRMED = 'A person confirmed in the web app that it may run again.'
 type Ask = Readonly<Record<string, unknown>>
 type Answers = { readonly [E in FeedEndpoint]: (ask: Ask) => Promise<FeedCalls[E]['answer']> }
 
+export interface FeedDeskDeps {
+  readonly store: GraphControl
+  readonly tickets: Tickets
+  /** The registry of code graphs, while there is one. */
+  readonly codeGraphs: () => CodeGraphs | undefined
+}
+
 export class FeedDesk {
   private readonly store: GraphControl
   private readonly acts: PersonActs
   private readonly answers: Answers
 
-  constructor(store: GraphControl, tickets: Tickets) {
+  constructor({ store, tickets, codeGraphs }: FeedDeskDeps) {
     this.store = store
     this.acts = new PersonActs(store)
     this.answers = {
@@ -32,6 +40,14 @@ export class FeedDesk {
       work: (ask) => this.work(ask),
       result: (ask) => this.result(ask),
       timeline: (ask) => this.timeline(ask),
+      codeGraphs: async () => ({ names: (codeGraphs()?.list() ?? []).map(({ name }) => name) }),
+      codeGraph: async (ask) => {
+        const name = idIn(ask, 'name')
+        const graph = codeGraphs()?.describe(name)
+        if (graph === undefined) throw new FeedError('not-found', `there is no code graph ${name}`)
+        const { description, nodes, edges, note } = graph
+        return { name, description, nodes, edges, ...(note === undefined ? {} : { note }) }
+      },
       stop: (ask) => this.stop(ask),
       retry: (ask) => this.retry(ask),
       confirm: (ask) => this.confirm(ask),

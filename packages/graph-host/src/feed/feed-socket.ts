@@ -5,8 +5,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { GraphControl } from 'dsh-graph-control'
+import type { GraphControl, GraphState } from 'dsh-graph-control'
 import { WebSocketServer, type WebSocket } from 'ws'
+import type { CodeRuns } from './code-runs.ts'
 import { GraphWatch } from './graph-watch.ts'
 import { parsePageMessage } from './page-message.ts'
 import { isSameOrigin, type Tickets } from './same-origin.ts'
@@ -24,12 +25,19 @@ const PING_MS = 30_000
 export interface FeedSocketOptions {
   readonly store: GraphControl
   readonly tickets: Tickets
+  readonly runs: CodeRuns
+}
+
+/** Something that a page looks at. */
+interface Look {
+  committed?(state: GraphState): void
+  close(): void
 }
 
 export class FeedSocket {
   private readonly options: FeedSocketOptions
   private readonly server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES })
-  private readonly pages = new Map<WebSocket, Map<number, GraphWatch>>()
+  private readonly pages = new Map<WebSocket, Map<number, Look>>()
   private readonly silent = new WeakSet<WebSocket>()
   private readonly unsubscribe: () => void
   private readonly pings: ReturnType<typeof setInterval>
@@ -37,7 +45,8 @@ export class FeedSocket {
   constructor(options: FeedSocketOptions) {
     this.options = options
     this.unsubscribe = options.store.onCommitted((state) => {
-      for (const watches of this.pages.values()) for (const watch of watches.values()) watch.committed(state)
+      for (const watches of this.pages.values())
+        for (const watch of watches.values()) watch.committed?.(state)
     })
     this.pings = setInterval(() => this.ping(), PING_MS)
     this.pings.unref()
@@ -83,8 +92,12 @@ export class FeedSocket {
     watches.delete(key)
     if (message.type === 'unwatch') return
     if (watches.size >= WATCHES) return page.close(1008, 'too many watches')
-    const { sessionId, graphId, have } = message
     const send = (told: FeedMessage) => page.send(JSON.stringify(told))
+    if (message.type === 'runs') {
+      const close = this.options.runs.watch(message.sessionId, (news) => send({ type: 'run', key, news }))
+      return void watches.set(key, { close })
+    }
+    const { sessionId, graphId, have } = message
     const isFull = () => page.bufferedAmount > FULL_BYTES
     const { store } = this.options
     watches.set(key, new GraphWatch({ store, key, sessionId, graphId, have, send, isFull }))

@@ -1,9 +1,10 @@
 /**
- * The two services of DSH's web profile that the feed uses, as far as it uses them. They are absent
- * from a headless profile, so nothing here is in a manifest.
+ * Services that the feed uses where they are, as far as it uses them: two of DSH's web profile, and
+ * the registry of code graphs. A profile may lack each, so nothing here is in a manifest.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { CodeGraphCard } from './wire.ts'
 
 export interface WebServer {
   /** Throws for a path that is taken. @returns the undo. */
@@ -29,4 +30,10 @@ export interface Connection {
       options: { readonly authority: 'trusted-host' | 'loopback' },
     ): () => Promise<void>
   }
+}
+
+/** `ctx.graphTools` of dsh-graph-runtime. */
+export interface CodeGraphs {
+  list(): readonly { readonly name: string }[]
+  describe(name: string): CodeGraphCard | undefined
 }

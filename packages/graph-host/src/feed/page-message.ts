@@ -15,8 +15,9 @@ export function parsePageMessage(text: string): PageMessage | undefined {
   const { type, key } = said
   if (!isCount(key)) return undefined
   if (type === 'unwatch') return { type, key }
-  if (type !== 'watch') return undefined
   const { sessionId, graphId, have } = said
+  if (type === 'runs') return isId(sessionId) ? { type, key, sessionId } : undefined
+  if (type !== 'watch') return undefined
   if (!isId(sessionId) || (graphId !== undefined && !isId(graphId))) return undefined
   const kept = have === undefined ? undefined : parseHave(have)
   if (have !== undefined && kept === undefined) return undefined

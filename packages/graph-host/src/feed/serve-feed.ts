@@ -4,9 +4,10 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { GraphControl } from 'dsh-graph-control'
+import { CodeRuns } from './code-runs.ts'
 import { FeedDesk } from './feed-calls.ts'
 import { FeedSocket } from './feed-socket.ts'
-import type { Connection, RpcAnswer, WebServer } from './host-services.ts'
+import type { CodeGraphs, Connection, RpcAnswer, WebServer } from './host-services.ts'
 import { Tickets } from './same-origin.ts'
 import type { FeedPath } from './wire.ts'
 
@@ -18,9 +19,20 @@ export function serveFeed(ctx: Context, store: GraphControl): void {
   ctx.inject(['webServer', 'connection'], (web) => {
     const server = web.get('webServer') as unknown as WebServer
     const tickets = new Tickets()
-    const desk = new FeedDesk(store, tickets)
-    const socket = new FeedSocket({ store, tickets })
-    web.effect(() => () => socket.close(), 'graph feed')
+    const desk = new FeedDesk({
+      store,
+      tickets,
+      codeGraphs: () => ctx.get('graphTools') as CodeGraphs | undefined,
+    })
+    const runs = new CodeRuns(web)
+    const socket = new FeedSocket({ store, tickets, runs })
+    web.effect(
+      () => () => {
+        socket.close()
+        runs.close()
+      },
+      'graph feed',
+    )
     web.effect(
       () =>
         server.registerUpgrade({

@@ -101,6 +101,8 @@ export type PageMessage =
       /** What the page has already; only with the graph it has it of. */
       readonly have?: { readonly graphId: string; readonly seq: number }
     }
+  /** Runs of code graphs that a session calls. */
+  | { readonly type: 'runs'; readonly key: number; readonly sessionId: string }
   | { readonly type: 'unwatch'; readonly key: number }
 
 /** To the page. */
@@ -118,7 +120,39 @@ export type FeedMessage =
       /** The graph's head after them. */
       readonly head: GraphHead
     }
+  | { readonly type: 'run'; readonly key: number; readonly news: RunNews }
   | { readonly type: 'refused'; readonly key: number; readonly code: string; readonly message: string }
+
+/** A run of a code graph, or one of its nodes, began or ended. */
+export interface RunNews {
+  /** The tool call. */
+  readonly callId: string
+  readonly tool: string
+  readonly phase: 'start' | 'end' | 'error' | 'interrupt'
+  readonly node?: string
+  readonly error?: string
+  readonly at: number
+}
+
+/** A code graph as it can be drawn. */
+export interface CodeGraphCard {
+  readonly name: string
+  readonly description: string
+  readonly nodes: readonly {
+    readonly name: string
+    readonly description?: string
+    readonly subgraph: boolean
+  }[]
+  readonly edges: readonly {
+    readonly from: string
+    /** Absent where the graph picks any node while it runs. */
+    readonly to?: string
+    readonly conditional: boolean
+    readonly label?: string
+  }[]
+  /** Why something is missing. */
+  readonly note?: string
+}
 
 /** The RPC channel and what it answers, by endpoint. */
 export interface FeedCalls {
@@ -150,6 +184,12 @@ export interface FeedCalls {
       readonly afterSeq: number
     }
     readonly answer: { readonly events: readonly TimelineCard[]; readonly omittedAfter: number }
+  }
+  /** The code graphs that are tools of every session, by name. */
+  readonly codeGraphs: { readonly ask: object; readonly answer: { readonly names: readonly string[] } }
+  readonly codeGraph: {
+    readonly ask: { readonly name: string }
+    readonly answer: CodeGraphCard
   }
   readonly stop: {
     readonly ask: {

@@ -16,7 +16,7 @@ let tickets: Tickets
 beforeEach(async () => {
   store = await GraphControlStore.open(memoryLog())
   tickets = new Tickets()
-  desk = new FeedDesk(store, tickets)
+  desk = new FeedDesk({ store, tickets, codeGraphs: () => undefined })
   graph = await ScriptedGraph.open(store, ROOT)
   await graph.add({ workId: 'a', title: 'First' }, { workId: 'b', inputIds: ['a'] }, { workId: 'c' })
 })
