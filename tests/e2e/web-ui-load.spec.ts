@@ -15,7 +15,7 @@ import { GraphPage } from '../support/graph-page.ts'
 import { ScriptedGraph, type ScriptedWork } from '../support/scripted-graph.ts'
 import { raiseStage, type Stage } from '../support/stage.ts'
 
-const WAVES = 28
+const WAVES = 30
 const WIDE = 100
 const TOTAL = WAVES * WIDE
 const CHANNEL = '/dsh-graph-host'
@@ -95,7 +95,7 @@ async function heapBytes(): Promise<number> {
   return usedSize
 }
 
-describe('a graph of 2,800 works', () => {
+describe('a graph of 3,000 works', () => {
   it('starts grouped, with few things drawn', async () => {
     await page.page.getByText('Hello from the mock.').or(page.page.getByText('Hello.')).first().click()
     await page.tab('Graph')
