@@ -64,6 +64,7 @@ describe('a profile that has another package already', () => {
   let before: Readonly<Record<string, string>>
   let first: Awaited<ReturnType<typeof supervise>>
   let afterFirst: readonly LoggedEntry[]
+  let afterSecond: readonly LoggedEntry[]
 
   beforeAll(async () => {
     await bench.plugin('headless', 'add', 'yaml')
@@ -188,8 +189,11 @@ describe('a profile that has another package already', () => {
       .map(({ data }) => (data['update'] as { finish?: { resultIds: string[] } }).finish)
       .find((found) => found !== undefined)
     const [recordId = ''] = finish?.resultIds ?? []
-    const stream = `${(graph[0]?.stream ?? '').replace(/^graph/u, 'result')}/${recordId}`
-    const text = (streamsOf(afterFirst).get(stream) ?? [])
+    const prefix = `${(graph[0]?.stream ?? '').replace(/^graph/u, 'result')}/${recordId}/`
+    const stored = [...streamsOf(afterFirst)].filter(([stream]) => stream.startsWith(prefix))
+    expect(stored).toHaveLength(1)
+    const text = stored
+      .flatMap(([, entries]) => entries)
       .filter(({ type }) => type === 'chunk')
       .map(({ data }) => data['text'])
       .join('')
@@ -213,7 +217,14 @@ describe('a profile that has another package already', () => {
     stage.llm.play(() => ({ text: 'Nothing to supervise.' }))
     const { stdout } = await bench.succeed('--profile', 'headless', 'Say something.')
     expect(stdout).toBe('Nothing to supervise.\n')
-    expect(readLog(logPath)).toEqual(afterFirst)
+    const now = readLog(logPath)
+    expect(now.slice(0, afterFirst.length)).toEqual(afterFirst)
+    // Of the new session there is what happened in its one turn, and nothing else.
+    const added = now.slice(afterFirst.length).map(({ stream }) => stream)
+    expect(new Set(added.map((stream) => stream.replace(/_session-.*$/u, '')))).toEqual(
+      new Set(['run-events/turn']),
+    )
+    afterSecond = now
   })
 
   it('is as before when the bundle is removed', async () => {
@@ -228,7 +239,7 @@ describe('a profile that has another package already', () => {
     const { stdout } = await bench.succeed('--profile', 'headless', 'Say something.')
     expect(stdout).toBe('No graphs here.\n')
     expect(stage.llm.requests.flatMap(graphToolsOf)).toEqual([])
-    expect(readLog(logPath)).toEqual(afterFirst)
+    expect(readLog(logPath)).toEqual(afterSecond)
   })
 
   it('takes the bundle by name, finds the data, and goes on beside it', async () => {

@@ -80,14 +80,15 @@ function rootAnswer(request: WireRequest): MockAnswer {
   if (call?.name === 'update_agent_graph') return YIELD
   if (call?.name === 'view_agent_graph')
     return finishWith(find(/<result record="(graph_record_[0-9a-f]{32})"/u, call.result))
+  // A yield that is answered at once tells what changed, as a wake does.
+  if (call?.name === 'yield_agent_graph') return nextAfter(call.result)
   if (call !== undefined) throw new Error(`the root expected no result of ${call.name}`)
-  if (!lastSaid.startsWith('Agent graph ')) return PLAN
-  if (!/\b0 pending\b/u.test(lastSaid)) return YIELD
-  const record = find(
-    /- gamma \[?completed\]?[^\n]*\n<summary record="(graph_record_[0-9a-f]{32})"/u,
-    lastSaid,
-  )
-  return { toolCalls: [{ name: 'view_agent_graph', arguments: { results: [record] } }] }
+  return lastSaid.startsWith('Agent graph ') ? nextAfter(lastSaid) : PLAN
+}
+
+function nextAfter(account: string): MockAnswer {
+  if (!/\b0 pending\b/u.test(account)) return YIELD
+  return { toolCalls: [{ name: 'view_agent_graph', arguments: { results: ['gamma'] } }] }
 }
 
 export function supervisingModel(): SupervisingModel {
