@@ -1,10 +1,13 @@
 /** The Graph tab in a real browser against the real web app, with the packed bundle. */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keepScreenshot, TestBrowser } from '../support/browser.ts'
 import type { DshBench } from '../support/dsh-process.ts'
 import { DshWeb } from '../support/dsh-web.ts'
-import { gatedModel, type GatedModel, type Speaker } from '../support/gated-model.ts'
+import { careful, gatedModel, type GatedModel, type Speaker } from '../support/gated-model.ts'
 import { GraphPage } from '../support/graph-page.ts'
+import { pathsUnder } from '../support/profile-files.ts'
 import { raiseStage, type Stage } from '../support/stage.ts'
 
 const PROMPT = 'Gather both halves and join them.'
@@ -38,6 +41,14 @@ describe('the Graph tab', () => {
   function play(...held: readonly Speaker[]): void {
     model = gatedModel(...held)
     stage.llm.play(model.respond)
+  }
+
+  /** Whether a session has something on the disk. */
+  function isWritten(sessionId: string): boolean {
+    return pathsUnder(bench.home)
+      .filter((path) => path.includes(sessionId))
+      .map((path) => statSync(join(bench.home, path)))
+      .some((file) => file.isFile() && file.size > 0)
   }
 
   function expectQuietPages(): void {
@@ -250,6 +261,35 @@ describe('the Graph tab', () => {
       await first.prompt('Go on.')
       await expect.poll(() => first.id('dg-phase').innerText(), PATIENCE).toContain('finished')
       expect(await first.works('completed').count()).toBe(3)
+      expectQuietPages()
+    })
+
+    it('asks before what a crash cut off is done again', async () => {
+      model = careful(gatedModel('alpha', 'beta', 'gamma'), 'alpha')
+      stage.llm.play(model.respond)
+      await first.newSession(PROMPT)
+      await first.tab('Graph')
+      await first.works('running').nth(1).waitFor()
+      // Sessions are written behind: what a kill comes before was never begun, and needs no question.
+      await first.work('alpha').click()
+      const child = (await first.id('dg-open-session').getAttribute('title')) ?? ''
+      await expect.poll(() => isWritten(child), PATIENCE).toBe(true)
+      const { port } = web
+      await web.kill()
+      web = await DshWeb.boot(bench, port)
+      await first.id('dg-offline').waitFor({ state: 'detached' })
+      await first.prompt('Go on.')
+      await first.work('alpha', 'held').waitFor()
+      expect(await first.panel.getByTestId('dg-panel-state').innerText()).toMatch(
+        /needs you\s*· waits for you: /u,
+      )
+      await keepScreenshot(first.page, 'graph-held')
+      browser.errors.splice(0)
+      await first.act(first.panel.getByTestId('dg-act-confirm'))
+      await first.work('alpha', 'running').waitFor()
+      expect(await first.panel.getByTestId('dg-facts').innerText()).toMatch(/Attempt\s+2/u)
+      model.releaseAll()
+      await expect.poll(() => first.id('dg-phase').innerText(), PATIENCE).toContain('finished')
       expectQuietPages()
     })
 

@@ -78,6 +78,11 @@ export class DshWeb {
     return Number(new URL(this.url).port)
   }
 
+  /** As a machine that loses its power. */
+  kill(): Promise<void> {
+    return this.process.kill()
+  }
+
   /** As a service manager stops it. */
   stop(): Promise<Finished> {
     return this.process.stop('SIGTERM')

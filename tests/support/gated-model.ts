@@ -30,6 +30,23 @@ export interface GatedModel extends SupervisingModel {
   releaseAll(): void
 }
 
+/** The same model, but what the work `workId` did may not happen twice unasked. */
+export function careful(model: GatedModel, workId: string): GatedModel {
+  return {
+    ...model,
+    async respond(request) {
+      const answer = await model.respond(request)
+      const toolCalls = answer.toolCalls?.map((call) => {
+        const { addWork } = call.arguments as { addWork?: readonly { workId: string }[] }
+        if (addWork === undefined) return call
+        const works = addWork.map((work) => (work.workId === workId ? { ...work, replay: 'confirm' } : work))
+        return { ...call, arguments: { ...call.arguments, addWork: works } }
+      })
+      return toolCalls === undefined ? answer : { ...answer, toolCalls }
+    },
+  }
+}
+
 /** @param held whoever is asked gives no answer before it is released. */
 export function gatedModel(...held: readonly Speaker[]): GatedModel {
   const model = supervisingModel()

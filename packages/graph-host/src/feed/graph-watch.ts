@@ -6,6 +6,7 @@
  */
 import {
   changedWorks,
+  type Claim,
   type GraphControl,
   type GraphEpoch,
   type GraphState,
@@ -37,6 +38,7 @@ export class GraphWatch {
   private readonly options: GraphWatchOptions
   /** What the page has. */
   private sent: { readonly graphId: string; readonly seq: number } | undefined
+  private claims: ReadonlyMap<string, Claim> = new Map()
   private epochs: readonly GraphEpoch[] | undefined
   private toldNone = false
   private timer: ReturnType<typeof setTimeout> | undefined
@@ -96,9 +98,29 @@ export class GraphWatch {
     if (state === undefined || state.rootSessionId !== sessionId || state.seq === 0) return this.tellNone()
     const head = graphHead(state, this.epochs)
     const missed = this.sent?.graphId === state.graphId ? changedWorks(state, this.sent.seq) : undefined
+    const moved = this.movedOn(state)
     if (missed === undefined) await this.sendAll(state, head)
-    else this.sendChanged(state, head, missed)
+    else this.sendChanged(state, head, [...new Set([...missed, ...moved])])
     this.sent = { graphId: state.graphId, seq: state.seq }
+  }
+
+  /**
+   * Works whose live attempt is another, or is held or let go: that is told of their claims, and the
+   * works themselves stay as they were.
+   */
+  private movedOn(state: GraphState): readonly Work[] {
+    const before = this.claims
+    const claims = new Map<string, Claim>()
+    const moved: Work[] = []
+    for (const claimId of state.live.claims.keys()) {
+      const claim = state.claims.get(claimId)
+      const work = claim === undefined ? undefined : state.works.get(claim.workId)
+      if (claim === undefined || work === undefined) continue
+      claims.set(claimId, claim)
+      if (before.get(claimId) !== claim) moved.push(work)
+    }
+    this.claims = claims
+    return moved
   }
 
   private tellNone(): void {

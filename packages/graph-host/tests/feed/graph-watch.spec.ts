@@ -205,6 +205,17 @@ describe('a work', () => {
     )
   })
 
+  it('that was let go by a person is shown at work again', async () => {
+    const { graph, told } = await shown({ workId: 'a', replay: 'confirm' })
+    const { claimId } = await graph.start('a')
+    const { graphId } = graph
+    await store.holdActivation({ graphId, claimId, attempt: 1, kind: 'person', reason: 'lost' })
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toBeDefined())
+    await store.retryActivation(graphId, claimId, 1, 'a person said so')
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.attempt).toBe(2))
+    expect(cardOf(told, 'a')?.waits).toBeUndefined()
+  })
+
   it('says when it is tried again', async () => {
     const { graph, told } = await shown({ workId: 'a' })
     const { claimId } = await graph.start('a')
