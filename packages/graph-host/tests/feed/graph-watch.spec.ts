@@ -210,7 +210,7 @@ describe('a work', () => {
     const { claimId } = await graph.start('a')
     const { graphId } = graph
     await store.holdActivation({ graphId, claimId, attempt: 1, kind: 'person', reason: 'lost' })
-    await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toBeDefined())
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toEqual({ for: 'person', reason: 'lost' }))
     await store.retryActivation(graphId, claimId, 1, 'a person said so')
     await vi.waitFor(() => expect(cardOf(told, 'a')?.attempt).toBe(2))
     expect(cardOf(told, 'a')?.waits).toBeUndefined()
