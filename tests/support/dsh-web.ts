@@ -78,7 +78,7 @@ export class DshWeb {
     return Number(new URL(this.url).port)
   }
 
-  /** As a machine that loses its power. */
+  /** As a machine that loses its power: nothing is written down any more. */
   kill(): Promise<void> {
     return this.process.kill()
   }

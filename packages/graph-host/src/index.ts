@@ -15,6 +15,7 @@ import { Roots } from './roots.ts'
 export { Config, type OperatorKind } from './config.ts'
 export { GraphHostError, type GraphHostErrorCode } from './errors.ts'
 export type { GraphChange } from './events.ts'
+export type { Confirmation } from './grants.ts'
 
 export const name = 'graph-host'
 export const inject = ['agents', 'sessions', 'tools']
