@@ -15,7 +15,8 @@ const PATIENCE_MS = 60_000
 
 export class DshWeb {
   private readonly process: DshProcess
-  private readonly url: string
+  /** Origin of the server, without a slash at its end. */
+  readonly url: string
   private calls = 0
 
   private constructor(process: DshProcess, url: string) {
@@ -23,9 +24,9 @@ export class DshWeb {
     this.url = url
   }
 
-  /** Boots on a free port; resolves when it serves. */
-  static async boot(bench: DshBench): Promise<DshWeb> {
-    const process = bench.start('web', '--no-open', '--port', '0')
+  /** Boots, by default on a free port; resolves when it serves. */
+  static async boot(bench: DshBench, port = 0): Promise<DshWeb> {
+    const process = bench.start('web', '--no-open', '--port', String(port))
     const [, url = ''] = await process.says(/dsh web: (http:\/\/127\.0\.0\.1:\d+)/u)
     return new DshWeb(process, url)
   }
@@ -71,6 +72,10 @@ export class DshWeb {
         throw new Error(`${sessionId} did not get there: ${JSON.stringify(events.slice(-4))}`)
       await pause(LOOK_MS)
     }
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port)
   }
 
   /** As a machine that loses its power: nothing is written down any more. */

@@ -7,6 +7,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import { AGENT_GRAPH_CONTROLLER_SERVICE } from 'dsh-tool-graph'
 import { checkConfig, type Config } from './config.ts'
+import { serveFeed } from './feed/serve-feed.ts'
 import { openDoors } from './doors.ts'
 import { holdIdleRoots } from './hold-idle-root.ts'
 import { Roots } from './roots.ts'
@@ -42,6 +43,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
         (config.holdIdleRoot === 'auto' && live.get('webServer') === undefined),
     })
     live.provide(AGENT_GRAPH_CONTROLLER_SERVICE, roots)
+    serveFeed(live, live.graphControl)
     openDoors({
       ctx: live,
       config,

@@ -13,6 +13,7 @@ import { GraphControlError } from 'dsh-graph-control'
 import type { ViewAnswer } from './controller.ts'
 import { AgentGraphError } from './errors.ts'
 import { parseUpdateInput, parseViewInput, parseYieldInput } from './parse-input.ts'
+import { presentUpdate, presentView, presentYield } from './presentation.ts'
 import { renderAnswer, renderUpdate, renderYield } from './render.ts'
 import { resolveController } from './resolve-controller.ts'
 import { isRootAgent, lastTurn } from './root-session.ts'
@@ -55,6 +56,7 @@ interface ToolParts<A> {
   readonly parameters: ParameterSchemaSpec
   readonly execute: (args: unknown, exec: ToolRunContext) => Promise<A>
   readonly render: (value: A) => string
+  readonly present: (value: A) => JsonValue
 }
 
 function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
@@ -66,6 +68,7 @@ function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
       // Any JSON: the shapes are documented types, and a graph's text is not the tool's to restrict.
       schema: {},
       render: (_args: unknown, value: JsonValue) => [{ type: 'text', text: parts.render(value as A) }],
+      presentationMeta: (_args: unknown, value: JsonValue) => parts.present(value as A),
     },
     execute: (args, exec) => parts.execute(args, exec).catch(retell),
   }
@@ -110,6 +113,7 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
         return advice === undefined ? answer : { ...answer, advice }
       },
       render: (view) => [renderAnswer(view), ...(view.advice === undefined ? [] : [view.advice])].join('\n'),
+      present: presentView,
     }),
     toolOf<UpdateAnswer>({
       name: UPDATE_TOOL,
@@ -120,6 +124,7 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
         return controller.update(call, parseUpdateInput(args))
       }),
       render: (answer) => renderUpdate(answer, answer.graph as unknown as GraphView),
+      present: presentUpdate,
     }),
     toolOf<YieldAnswer>({
       name: YIELD_TOOL,
@@ -132,6 +137,7 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
         return answer
       }),
       render: (answer) => renderYield(answer, answer.changed as unknown as GraphView | undefined),
+      present: presentYield,
     }),
   ]
 }
