@@ -6,6 +6,12 @@
  * - `e2e`: the real `dsh` process, packed tarballs, the wire. One file at a time.
  */
 import type { TestProjectConfiguration } from 'vitest/config'
+import { CHROMIUM } from './tests/support/chromium.ts'
+
+/** Specs that need a browser; a machine without one leaves them out, and says so. */
+const WITH_BROWSER = 'tests/e2e/web-ui*.spec.ts'
+
+if (CHROMIUM === undefined) console.warn(`no Chromium here: ${WITH_BROWSER} is left out`)
 
 const projects: TestProjectConfiguration[] = [
   {
@@ -20,6 +26,7 @@ const projects: TestProjectConfiguration[] = [
     test: {
       name: 'e2e',
       include: ['tests/e2e/**/*.spec.ts'],
+      exclude: CHROMIUM === undefined ? [WITH_BROWSER] : [],
       fileParallelism: false,
       testTimeout: 240_000,
       hookTimeout: 240_000,

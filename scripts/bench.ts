@@ -16,11 +16,12 @@ for (const target of chosen(targets, options.target)) {
   const { run } = await target.load()
   for (const figure of await run()) {
     figures += 1
-    const { bench, median, p95, unit, baseline, ratio, n } = figure
+    const { bench, median, p95, p99, unit, baseline, ratio, n } = figure
+    const tail = p99 === undefined ? '' : `, p99 ${p99.toPrecision(4)}`
     emit(
       options.json,
       figure,
-      `${target.name} ${bench}: ratio ${ratio.toFixed(3)} (${baseline}); median ${median.toPrecision(4)} ${unit}, p95 ${p95.toPrecision(4)}, n ${n}`,
+      `${target.name} ${bench}: ratio ${ratio.toFixed(3)} (${baseline}); p50 ${median.toPrecision(4)} ${unit}, p95 ${p95.toPrecision(4)}${tail}, n ${n}`,
     )
   }
 }

@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'tsup'
+import { buildClient } from './build-client.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -64,6 +65,7 @@ for (const { dir, entry, manifest } of packages) {
     external: [/^@deepseek-ai\//, ...Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })],
     noExternal: [/^@dsh-graph\//],
   })
+  await buildClient(dir, manifest.name)
 }
 
 const tsc = spawnSync(

@@ -24,7 +24,7 @@ function check(label: string, bin: string, args: readonly string[]): void {
 try {
   for (const { name, tarball } of packAll(destination)) {
     check(`${name} publint`, 'publint', ['run', tarball, '--strict'])
-    // Packages are ESM only, and JSON and icon doors have no types.
+    // Packages are ESM only; JSON and icon doors have no types, and a browser half is DSH's to load.
     check(`${name} types`, 'attw', [
       tarball,
       '--profile',
@@ -32,6 +32,7 @@ try {
       '--exclude-entrypoints',
       'locale/*.json',
       'icon',
+      'client',
     ])
   }
 } finally {

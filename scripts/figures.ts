@@ -6,6 +6,8 @@ export interface BenchFigure {
   readonly median: number
   /** What 95 % of the samples keep to: the upper end of a cost, the lower end of a rate. */
   readonly p95: number
+  /** The same for 99 %. */
+  readonly p99?: number
   readonly unit: string
   readonly baseline: string
   /** A cost over the baseline's cost, or a rate over its rate, as `baseline` says. */
@@ -32,6 +34,7 @@ export function figureOf(
     bench,
     median,
     p95: quantile(ours, 0.95),
+    p99: quantile(ours, 0.99),
     unit,
     baseline: `${baseline}, ${against.toPrecision(3)} ${unit}`,
     ratio: median / against,

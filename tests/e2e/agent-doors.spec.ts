@@ -59,8 +59,8 @@ function hold(word: string): (answer: string) => void {
 
 /** As a page of the server calls, unless other headers are given. */
 function rpc(method: string, payload: object, headers?: Record<string, string>): Promise<Rpc> {
-  const page = { origin: web.origin, 'sec-fetch-site': 'same-origin' }
-  const { hostname, port } = new URL(web.origin)
+  const page = { origin: web.url, 'sec-fetch-site': 'same-origin' }
+  const { hostname, port } = new URL(web.url)
   return new Promise((resolve, reject) => {
     const call = httpRequest(
       {
@@ -113,7 +113,7 @@ function listen(query: string): {
   readonly first: Promise<void>
   readonly closed: Promise<number>
 } {
-  const socket = new WebSocket(`${web.origin.replace('http', 'ws')}/agent-loop/events?${query}`)
+  const socket = new WebSocket(`${web.url.replace('http', 'ws')}/agent-loop/events?${query}`)
   const told: Told[] = []
   const first = Promise.withResolvers<void>()
   socket.addEventListener('message', ({ data }) => {

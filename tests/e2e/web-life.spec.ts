@@ -1,6 +1,7 @@
 /** The web profile: add, boot, a supervised session over HTTP, restart, remove. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WireRequest } from '../support/chat-wire.ts'
 import type { DshBench } from '../support/dsh-process.ts'
@@ -44,6 +45,34 @@ async function supervise(web: DshWeb, sessionId: string): Promise<string> {
     return nonce !== undefined && (answersIn(events).at(-1) ?? '').includes(nonce)
   })
   return model.nonce() ?? ''
+}
+
+function finishedGraphs(sessionId: string): number {
+  const entries = log()
+  const graphs = entries.flatMap(({ stream, type, data }) =>
+    stream === `root/${sessionId}` && type === 'epoch' ? [`graph/${String(data['graphId'])}`] : [],
+  )
+  return entries.filter(
+    ({ stream, type, data }) =>
+      graphs.includes(stream) && type === 'update' && 'finish' in (data['update'] as object),
+  ).length
+}
+
+/** DSH writes sessions behind: what a kill finds of this one is enough to resume it. */
+async function flushed(sessionId: string): Promise<void> {
+  const sessions = join(bench.home, 'sessions')
+  await until(
+    () => pathsUnder(sessions).some((path) => path.includes(sessionId)),
+    `${sessionId} is written down`,
+  )
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const latest = Date.now() + 60_000
+  while (!condition()) {
+    if (Date.now() > latest) throw new Error(`did not come true: ${what}`)
+    await pause(50)
+  }
 }
 
 function requestsOf(...speakers: string[]): readonly WireRequest[] {
@@ -144,6 +173,37 @@ describe('a web profile with the bundle', () => {
     expect(again).not.toBe(nonce)
     const epochs = log().filter(({ stream, type }) => stream === `root/${sessionId}` && type === 'epoch')
     expect(epochs.map(({ data }) => data['epoch'])).toEqual([1, 2])
+    expect((await web.stop()).code).toBe(0)
+  })
+
+  it('goes on with a graph after a kill, without anybody opening its session', async () => {
+    web = await DshWeb.boot(bench)
+    const killed = await web.createSession({ cwd: bench.workspace })
+    const model = supervisingModel()
+    const reached = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
+    let isKilled = false
+    stage.llm.play(async (request) => {
+      if (!isKilled && speakerOf(request) === 'gamma') {
+        reached.resolve()
+        await release.promise
+      }
+      return model.respond(request)
+    })
+    await web.prompt(killed, 'Gather both halves and join them.')
+    await reached.promise
+    await flushed(killed)
+    await web.kill()
+    isKilled = true
+    release.resolve()
+    const asked = requestsOf('alpha', 'beta').length
+    web = await DshWeb.boot(bench)
+    await until(() => finishedGraphs(killed) === 1, 'the graph is finished')
+    await web.historyWhere(killed, (events) =>
+      (answersIn(events).at(-1) ?? '').includes(model.nonce() ?? '-'),
+    )
+    expect(stage.llm.failures).toEqual([])
+    expect(requestsOf('alpha', 'beta')).toHaveLength(asked)
     expect((await web.stop()).code).toBe(0)
   })
 

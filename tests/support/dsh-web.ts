@@ -15,25 +15,25 @@ const PATIENCE_MS = 60_000
 
 export class DshWeb {
   private readonly process: DshProcess
-  /** Where its page is from. */
-  readonly origin: string
+  /** Origin of the server, without a slash at its end. */
+  readonly url: string
   private calls = 0
 
   private constructor(process: DshProcess, url: string) {
     this.process = process
-    this.origin = url
+    this.url = url
   }
 
-  /** Boots on a free port; resolves when it serves. */
-  static async boot(bench: DshBench): Promise<DshWeb> {
-    const process = bench.start('web', '--no-open', '--port', '0')
+  /** Boots, by default on a free port; resolves when it serves. */
+  static async boot(bench: DshBench, port = 0): Promise<DshWeb> {
+    const process = bench.start('web', '--no-open', '--port', String(port))
     const [, url = ''] = await process.says(/dsh web: (http:\/\/127\.0\.0\.1:\d+)/u)
     return new DshWeb(process, url)
   }
 
   /** @throws Error with the server's words when the call is refused. */
   async call<T>(method: string, payload: object): Promise<T> {
-    const response = await fetch(`${this.origin}/api/${method}`, {
+    const response = await fetch(`${this.url}/api/${method}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ type: 'client-request', rpcId: `test-${++this.calls}`, method, payload }),
@@ -72,6 +72,15 @@ export class DshWeb {
         throw new Error(`${sessionId} did not get there: ${JSON.stringify(events.slice(-4))}`)
       await pause(LOOK_MS)
     }
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port)
+  }
+
+  /** As a machine that loses its power: nothing is written down any more. */
+  kill(): Promise<void> {
+    return this.process.kill()
   }
 
   /** As a service manager stops it. */

@@ -52,6 +52,7 @@ export type {
   SessionDefaults,
   SessionSettings,
 } from './queue-types.ts'
+export { resumeSession } from './resume-session.ts'
 export {
   TERMINAL_RUN_STATES,
   type AcceptedRun,

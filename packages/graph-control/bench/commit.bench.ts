@@ -1,120 +1,97 @@
 /**
- * [commit] What the store adds to a durable append on SQLite: an update with one work, committed to
- * a graph of 100, 1,000 and 10,000 works, against a bare append of the same entry to a stream of its
- * own in the same file. Costs: lower is better. Operations of both sides alternate, so that a slower
- * disk for a while slows both.
+ * What the store adds to a durable write on SQLite, for graphs of 100, 1,000 and 10,000 works. Costs over
+ * that of a raw prepared INSERT of the bytes of an update: lower is better. Operations of all sides
+ * alternate, so that a slower disk for a while slows all.
+ *
+ * - `commit`: an update with one work.
+ * - `claim-begin`: claiming a work and beginning it, which are two commits.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DurableLog, type Entry, sqliteLog } from 'dsh-durable-log'
-import {
-  epochGraphId,
-  GraphControlStore,
-  graphUpdateId,
-  graphWorkId,
-  LIMITS,
-  type ScheduleUpdateRequest,
-  stableHash,
-} from '../src/index.ts'
-import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
+import { sqliteLog } from 'dsh-durable-log'
+import { GraphControlStore } from '../src/index.ts'
+import type { BenchFigure } from '../../../scripts/figures.ts'
+import { benchGraphId, claimOf, entriesOf, updateOf, write } from './graphs.ts'
+import { openRaw, type RawTable } from './raw-insert.ts'
+import { costFigure, timed } from './timing.ts'
 
 const ROUNDS = 60
 const OPERATIONS = 8
 const WARM_UP_ROUNDS = 5
-const INSTRUCTION =
-  'Read the module, list what its callers rely on, and say what a change would break. '.repeat(4)
 
 export async function run(): Promise<BenchFigure[]> {
   const results: BenchFigure[] = []
-  for (const works of [100, 1_000, 10_000]) results.push(await commitAt(works))
+  for (const works of [100, 1_000, 10_000]) results.push(...(await commitAt(works)))
   return results
 }
 
-async function commitAt(works: number): Promise<BenchFigure> {
+async function commitAt(works: number): Promise<BenchFigure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'graph-control-bench-'))
   const log = sqliteLog({ path: join(folder, 'log.sqlite') })
+  const raw = await openRaw(join(folder, 'raw.sqlite'))
   const store = await GraphControlStore.open(log)
   try {
     // A small graph would not stay small under one sequence of rounds.
-    const graphIds = Array.from({ length: works < 10_000 ? 16 : 1 }, (_, n) => epochGraphId(`root-${n}`, 1))
-    for (const graphId of graphIds) await fill(store, graphId, works)
-    return await measure({ works, store, log, graphIds })
+    const graphs = Array.from({ length: works < 10_000 ? 16 : 1 }, (_, n) => benchGraphId(`commit-${n}`))
+    const claims = Math.ceil(((ROUNDS + WARM_UP_ROUNDS) * OPERATIONS) / graphs.length) + OPERATIONS
+    const provisioned = Math.min(works, claims)
+    const ready = new Map<string, string[]>()
+    for (const graphId of graphs) {
+      await write(log, graphId, entriesOf(graphId, { works, provisioned }))
+      const state = await store.readGraph(graphId)
+      ready.set(graphId, [...(state?.live.ready.keys() ?? [])].slice(0, provisioned))
+    }
+    return await measure({ works, store, raw, ready })
   } finally {
     await store.close()
     await log.close()
+    raw.close()
     rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-async function fill(store: GraphControlStore, graphId: string, works: number): Promise<void> {
-  for (let added = 0; added < works; added += LIMITS.addWork) {
-    const count = Math.min(LIMITS.addWork, works - added)
-    await store.commitScheduleUpdate(updateOf(graphId, `fill-${added}`, count))
   }
 }
 
 interface Subject {
   readonly works: number
   readonly store: GraphControlStore
-  readonly log: DurableLog
-  readonly graphIds: readonly string[]
+  readonly raw: RawTable
+  /** Works with an operator, by graph. */
+  readonly ready: ReadonlyMap<string, string[]>
 }
 
-async function measure({ works, store, log, graphIds }: Subject): Promise<BenchFigure> {
-  const costs: number[] = []
-  const ratios: number[] = []
-  let seq = 0
+async function measure({ works, store, raw, ready }: Subject): Promise<BenchFigure[]> {
+  const graphs = [...ready.keys()]
+  const costs = { commit: [] as number[], claim: [] as number[], insert: [] as number[] }
   for (let round = 0; round < ROUNDS + WARM_UP_ROUNDS; round++) {
-    const graphId = graphIds[round % graphIds.length] ?? ''
-    let [committing, appending] = [0, 0]
+    const graphId = graphs[round % graphs.length] ?? ''
+    const sum = { commit: 0, claim: 0, insert: 0 }
     for (let operation = 0; operation < OPERATIONS; operation++) {
       const request = updateOf(graphId, `call-${round}-${operation}`, 1)
-      const entry = { type: 'update', data: { v: 1, at: Date.now(), update: request } } as unknown as Entry
-      const commit = async () => (committing += await timed(() => store.commitScheduleUpdate(request)))
-      const append = async () => {
-        appending += await timed(() => log.append('bare', seq, [entry]))
-        seq += 1
+      const text = JSON.stringify({ v: 1, at: Date.now(), update: request })
+      const workId = ready.get(graphId)?.pop() ?? ''
+      const claim = claimOf(graphId, workId)
+      const { revision = 0 } = (await store.readGraph(graphId)) ?? {}
+      const commit = async () => (sum.commit += await timed(() => store.commitScheduleUpdate(request)))
+      const admit = async () => {
+        const held = (await store.readGraph(graphId))?.revision ?? revision
+        sum.claim += await timed(async () => {
+          await store.claimIntentAtScheduleRevision(claim, held)
+          await store.beginAgentGraphIntentExecutionAtScheduleRevision(graphId, claim.intentId, held)
+        })
       }
-      for (const side of operation % 2 === 0 ? [commit, append] : [append, commit]) await side()
+      const insert = async () => (sum.insert += await timed(() => raw.insert('update', text)))
+      const sides = [commit, admit, insert]
+      for (let side = 0; side < sides.length; side++) await sides[(side + operation) % sides.length]?.()
     }
     if (round < WARM_UP_ROUNDS) continue
-    costs.push(committing / OPERATIONS)
-    ratios.push(committing / appending)
+    costs.commit.push(sum.commit / OPERATIONS)
+    costs.claim.push(sum.claim / OPERATIONS)
+    costs.insert.push(sum.insert / OPERATIONS)
   }
-  return {
-    bench: 'commit',
-    median: quantile(costs, 0.5),
-    p95: quantile(costs, 0.95),
-    unit: 'ms',
-    baseline: `cost of a bare durable append of the same entry; ${works} works`,
-    ratio: quantile(ratios, 0.5),
-    n: ROUNDS * OPERATIONS,
-  }
-}
-
-async function timed(operate: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await operate()
-  return performance.now() - start
-}
-
-function updateOf(graphId: string, toolCallId: string, count: number): ScheduleUpdateRequest {
-  const source = { sessionId: 'root', runId: 'graph_run_1', turnId: 'graph_turn_1', toolCallId }
-  const updateId = graphUpdateId({ graphId, ...source })
-  const addWork = Array.from({ length: count }, (_, index) => ({
-    workId: graphWorkId(updateId, index),
-    target: { kind: 'agent', id: 'default' } as const,
-    instruction: INSTRUCTION,
-    inputIds: [],
-  }))
-  return {
-    schemaVersion: 1,
-    updateId,
-    updateFingerprint: stableHash({ graphId, addWork }),
-    graphId,
-    source,
-    addWork,
-    stop: [],
-  }
+  const baseline = `cost of a raw INSERT of the update's bytes; ${works} works`
+  const shared = { baseline, base: costs.insert, operations: ROUNDS * OPERATIONS }
+  return [
+    costFigure({ bench: 'commit', ours: costs.commit, ...shared }),
+    costFigure({ bench: 'claim-begin', ours: costs.claim, ...shared }),
+  ]
 }

@@ -3,7 +3,7 @@
  * tells everything anew from plain facts. Whatever the store answers, refuses and shows must be what the
  * reference says, and no graph may become unreadable.
  */
-import fc from 'fast-check'
+import { asyncProperty, check } from 'fast-check'
 import { histories } from './reference/arbitrary.ts'
 import { play, type Step } from './reference/history.ts'
 
@@ -23,8 +23,8 @@ export async function run(options: { runs: number; seed: number }): Promise<Fuzz
   for (let done = 0; done < options.runs; done += RUNS_PER_CHECK) {
     const seed = options.seed + done
     const numRuns = Math.min(RUNS_PER_CHECK, options.runs - done)
-    const details = await fc.check(
-      fc.asyncProperty(histories, (history) => play(history)),
+    const details = await check(
+      asyncProperty(histories, (history) => play(history)),
       { numRuns, seed },
     )
     if (!details.failed) continue

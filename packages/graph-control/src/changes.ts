@@ -57,13 +57,14 @@ export function pendingWorks(
   state: GraphState,
   { afterOrdinal = 0, limit }: { afterOrdinal?: number; limit: number },
 ): readonly Work[] {
-  const index = indexOf(state)
-  if (index === undefined || index.isReordered) return searchPending(state, afterOrdinal, limit)
+  if (indexOf(state) === undefined) return searchPending(state, afterOrdinal, limit)
+  const { pending } = (state as FoldedGraph).live
   const page: Work[] = []
-  for (const id of state.live.pending.keys()) {
+  const precedes = (id: string): boolean => (state.works.get(id)?.ordinal ?? 0) <= afterOrdinal
+  for (const id of pending.keysFrom(precedes)) {
     if (page.length === limit) break
     const work = state.works.get(id)
-    if (work !== undefined && work.ordinal > afterOrdinal) page.push(work)
+    if (work !== undefined) page.push(work)
   }
   return page
 }

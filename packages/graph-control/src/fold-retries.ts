@@ -3,6 +3,7 @@
  * downstream was skipped on their account.
  */
 import { type Draft, idsOf } from './graph-state.ts'
+import { VersionedMap } from './versioned-map.ts'
 import type { Work, WorkStatus } from './types.ts'
 import { isTerminal, judgeWorks, putClaim, putWork } from './work-states.ts'
 
@@ -72,11 +73,24 @@ export function isReplaced({ works }: Pick<Draft, 'works'>, work: Work): boolean
   return work.joinedBy !== undefined && works.get(work.joinedBy)?.replacedBy !== undefined
 }
 
+/** Brings what is pending back into the order of the places in the graph, where works came back to life. */
+export function orderPending(draft: Draft): void {
+  if (draft.isReordered !== true) return
+  delete draft.isReordered
+  draft.live.pending = pendingInOrder(draft.works, [...draft.live.pending.keys()])
+}
+
+export function pendingInOrder(works: Draft['works'], ids: readonly string[]): VersionedMap<true> {
+  const places = ids.map((id) => [works.get(id)?.ordinal ?? 0, id] as const)
+  const ordered = places.sort((a, b) => a[0] - b[0])
+  return VersionedMap.from(ordered.map(([, id]) => [id, true] as const))
+}
+
 function reopen(draft: Draft, work: Work): void {
   draft.counts.pending += 1
   draft.counts.terminal -= 1
   draft.live.pending = draft.live.pending.set(work.workId, true)
-  draft.index.isReordered = true
+  draft.isReordered = true
   putWork(draft, reopened(draft, work))
 }
 

@@ -1,6 +1,6 @@
 /** What an update does to a graph: targets stop, works are added, replaced and retried, it finishes. */
 import type { GraphEntryData } from './entries.ts'
-import { retryWork, reviveDependents } from './fold-retries.ts'
+import { orderPending, retryWork, reviveDependents } from './fold-retries.ts'
 import { supersedeIdleWakes } from './fold-wakes.ts'
 import { type Draft, FoldError, held, idsOf, sourceKey } from './graph-state.ts'
 import type { ScheduleUpdate, StopRequest, Work, WorkRequest } from './types.ts'
@@ -44,6 +44,7 @@ export function foldUpdate(draft: Draft, { at, update: request }: GraphEntryData
     retryWork(draft, { workId, reason, at })
   }
   if (update.finish !== undefined) finish(draft, update)
+  orderPending(draft)
 }
 
 function movePhase(draft: Draft, { draft: step }: GraphEntryData<'update'>['update']): void {

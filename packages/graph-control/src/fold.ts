@@ -28,6 +28,7 @@ import {
   foldWakeSettled,
 } from './fold-wakes.ts'
 import { type Draft, draftOf, type FoldedGraph, stateOf } from './graph-state.ts'
+import { asOneWriter } from './versioned-map.ts'
 
 /**
  * The state after one more entry. The state before stays valid.
@@ -35,8 +36,22 @@ import { type Draft, draftOf, type FoldedGraph, stateOf } from './graph-state.ts
  * @throws FoldError for an entry that this state does not admit.
  */
 export function fold(state: FoldedGraph, entry: GraphEntry): FoldedGraph {
+  return foldAll(state, [entry])
+}
+
+/**
+ * The state after all of the entries; the cost of the states between is saved.
+ *
+ * @throws FoldError for the first entry that the state before it does not admit.
+ */
+export function foldAll(state: FoldedGraph, entries: readonly GraphEntry[]): FoldedGraph {
   const draft = draftOf(state)
-  apply(draft, entry)
+  asOneWriter(() => {
+    for (const entry of entries) {
+      apply(draft, entry)
+      draft.seq += 1
+    }
+  })
   return stateOf(draft)
 }
 

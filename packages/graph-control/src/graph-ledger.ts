@@ -18,7 +18,7 @@ import { type DurableLog, DurableLogError, type Entry, type StoredEntry } from '
 import type { Decide, Decision } from './decision.ts'
 import { type GraphEntry, graphStream, parseGraphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
-import { fold } from './fold.ts'
+import { fold, foldAll } from './fold.ts'
 import { emptyGraph, type FoldedGraph, FoldError } from './graph-state.ts'
 import { fenced, requireLease } from './lease-fence.ts'
 import type { GraphLease } from './port.ts'
@@ -237,6 +237,26 @@ export class GraphLedger {
    * @returns whether the state goes on; otherwise all is to be read anew.
    */
   private absorb(entries: readonly StoredEntry[]): boolean {
+    return this.absorbAtOnce(entries) || this.absorbOneByOne(entries)
+  }
+
+  /** @returns false where some entry is none to go on with; which one is to be found out. */
+  private absorbAtOnce(entries: readonly StoredEntry[]): boolean {
+    const { seq } = this.state
+    this.newest ??= entries.find((entry) => entry.seq === seq)
+    const fresh = entries.filter((entry) => entry.seq > seq)
+    const newest = fresh.at(-1)
+    if (newest === undefined) return true
+    if (fresh.some((entry, index) => entry.seq !== seq + 1 + index)) return false
+    try {
+      this.take(foldAll(this.state, fresh.map(parseGraphEntry)), newest)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private absorbOneByOne(entries: readonly StoredEntry[]): boolean {
     for (const entry of entries) {
       if (entry.seq < this.state.seq) continue
       try {

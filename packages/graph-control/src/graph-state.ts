@@ -75,8 +75,6 @@ export interface GraphIndex {
   readonly ended: EndedChain | undefined
   /** Works that ended at or before this change are not all in `ended`. */
   readonly endedFrom: number
-  /** A work came back to life: what is live is no longer in order of addition. */
-  readonly isReordered: boolean
 }
 
 export interface FoldedLive extends GraphLive {
@@ -105,6 +103,8 @@ export interface Draft extends Mutable<Omit<FoldedGraph, 'live' | 'index' | 'cou
   readonly live: Mutable<FoldedLive>
   readonly index: Mutable<GraphIndex>
   readonly counts: Mutable<GraphCounts>
+  /** A work came back to life in this entry: what is pending is not in order of places now. */
+  isReordered?: true
 }
 
 /** An entry that no state of this graph admits. The stream that holds it cannot be read further. */
@@ -156,7 +156,6 @@ export function emptyGraph(graphId: string): FoldedGraph {
       changesFrom: 0,
       ended: undefined,
       endedFrom: 0,
-      isReordered: false,
     }),
   })
 }
@@ -165,9 +164,8 @@ export function draftOf(state: FoldedGraph): Draft {
   return { ...state, counts: { ...state.counts }, live: { ...state.live }, index: { ...state.index } }
 }
 
-/** Closes a draft at the position of the entry that was folded into it. */
+/** Closes a draft. */
 export function stateOf(draft: Draft): FoldedGraph {
-  draft.seq += 1
   Object.freeze(draft.counts)
   Object.freeze(draft.live)
   Object.freeze(draft.index)

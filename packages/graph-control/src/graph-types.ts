@@ -14,7 +14,7 @@ export type GraphPhase = 'draft' | 'open' | 'closed'
 
 /**
  * What is not over yet, kept incrementally, so that a driver's pass costs O(live) and not O(graph).
- * Each in order of arrival.
+ * Works in order of their places in the graph, the rest in order of arrival.
  */
 export interface GraphLive {
   /** Works that are not terminal. */

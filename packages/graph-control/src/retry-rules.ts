@@ -18,6 +18,11 @@ export function requireRetries(state: FoldedGraph, request: ScheduleUpdateReques
     if (heir !== undefined)
       throw conflict(`cannot retry ${workId}, which ${heir} of the same update replaces`)
   }
+  // What a stop of the same update ends may still run, and is no more to be begun anew than before.
+  if (rest.stop.length > 0) {
+    const stopped = fold(state, graphEntry('update', { at, update: rest }))
+    for (const { workId } of retry) requireNoLiveClaims(stopped, workId)
+  }
   const after = fold(state, graphEntry('update', { at, update: { ...rest, retry } }))
   for (const { workId } of retry) {
     const work = after.works.get(workId)
@@ -60,6 +65,13 @@ function requireRetryableItems(state: FoldedGraph, work: Work, itemIds: readonly
 function heldClaim(state: FoldedGraph, { claimId, status }: Work): Claim | undefined {
   const claim = claimId === undefined || isTerminal(status) ? undefined : state.claims.get(claimId)
   return claim?.hold !== undefined && claim.admissionStatus === 'executing' ? claim : undefined
+}
+
+function requireNoLiveClaims(state: FoldedGraph, workId: string): void {
+  const ids = state.works.get(workId)?.itemWorkIds ?? [workId]
+  for (const own of ids.flatMap((id) => state.works.get(id) ?? []).filter(isRetryable)) {
+    requireNoLiveClaim(state, own)
+  }
 }
 
 function requireNoLiveClaim(state: FoldedGraph, { workId, claimId }: Work): void {

@@ -6,7 +6,8 @@
  */
 import { type DurableLog, DurableLogError } from 'dsh-durable-log'
 import { graphStream } from './entries.ts'
-import { snapshotOf, stateOfSnapshot } from './graph-snapshot.ts'
+import { setImmediate as nextMacrotask } from 'node:timers/promises'
+import { snapshotSteps, stateOfSnapshot } from './graph-snapshot.ts'
 import type { FoldedGraph } from './graph-state.ts'
 
 /** Entries after the last snapshot, at least, before an open graph gets another. */
@@ -48,17 +49,26 @@ export class SnapshotKeeper {
   offer(state: FoldedGraph): void {
     if (this.saving !== undefined || !this.isDue(state)) return
     const { seq } = state
-    this.saving = this.log
-      .saveSnapshot(this.stream, seq, snapshotOf(state))
+    this.saving = this.save(state)
       .then(
         () => void (this.savedSeq = seq),
         (error: unknown) => {
-          // Another process saved a newer one, which serves as well.
-          if (error instanceof DurableLogError && error.code === 'conflict') this.savedSeq = seq
-          else this.report(error)
+          const code = error instanceof DurableLogError ? error.code : undefined
+          // Another process saved a newer one, which serves as well. One that is too large stays so: it
+          // is tried again when the stream has grown as after one that was saved.
+          if (code === 'conflict' || code === 'too-large') this.savedSeq = seq
+          if (code !== 'conflict') this.report(error)
         },
       )
       .finally(() => (this.saving = undefined))
+  }
+
+  private async save(state: FoldedGraph): Promise<void> {
+    const steps = snapshotSteps(state)
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return this.log.saveSnapshot(this.stream, state.seq, step.value)
+      await nextMacrotask()
+    }
   }
 
   /** The stream was removed, and its snapshot with it. */

@@ -13,37 +13,86 @@
 const ABSENT: unique symbol = Symbol('absent')
 type Slot<V> = V | typeof ABSENT
 
+/** The newest version of a line: what each key holds, and the keys in order of insertion. */
+interface Trunk<V> {
+  readonly slots: Map<string, Slot<V>>
+  readonly order: string[]
+}
+
+/** What one write replaced, seen from the version before it. */
 interface Step<V extends NonNullable<unknown>> {
   readonly key: string
   readonly before: Slot<V>
+  /** The version that the write belongs to. */
   readonly version: VersionedMap<V>
+  /** The next write of the same version. */
+  next: Step<V> | undefined
 }
 
 /** Deleted keys stay in the trunk as marks until they outnumber the living by this much. */
 const COMPACT_ABOVE = 64
 const COMPACT_RATIO = 4
 
+/** Who writes now: what the same writer made may change in place, for nobody else has seen it. */
+let writer: object | undefined
+
+/**
+ * Runs `act` as one writer: maps that come out of a write within it are changed in place by the next
+ * one, until it is over. Nothing of it may be handed out, or kept to look at later, before that.
+ */
+export function asOneWriter<T>(act: () => T): T {
+  const before = writer
+  writer = {}
+  try {
+    return act()
+  } finally {
+    writer = before
+  }
+}
+
 export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap<string, V> {
-  readonly size: number
-  private readonly trunk: Map<string, Slot<V>>
+  private count: number
+  private trunk: Trunk<V>
+  /** What is to be read before anything else is done. */
+  private source: (() => Iterable<readonly [string, V]>) | undefined
   /** How many keys of the trunk this version has ever seen; later ones belong to its successors. */
-  private readonly extent: number
+  private extent: number
+  /** Keys before this place are deleted: what is taken from the front is not walked over again. */
+  private front: number
+  private readonly madeBy = writer
+  /** The newest write of this version, where there is a version before it. */
+  private last: Step<V> | undefined
   private step: Step<V> | undefined
 
-  private constructor(trunk: Map<string, Slot<V>>, size: number) {
+  private constructor(trunk: Trunk<V>, size: number, front: number) {
     this.trunk = trunk
-    this.extent = trunk.size
-    this.size = size
+    this.extent = trunk.order.length
+    this.count = size
+    this.front = front
   }
 
   static empty<V extends NonNullable<unknown>>(): VersionedMap<V> {
-    return new VersionedMap<V>(new Map(), 0)
+    return new VersionedMap<V>({ slots: new Map(), order: [] }, 0, 0)
   }
 
   /** Later entries of a key win. */
   static from<V extends NonNullable<unknown>>(entries: Iterable<readonly [string, V]>): VersionedMap<V> {
-    const trunk = new Map<string, Slot<V>>(entries)
-    return new VersionedMap<V>(trunk, trunk.size)
+    const slots = new Map<string, Slot<V>>(entries)
+    return new VersionedMap<V>({ slots, order: [...slots.keys()] }, slots.size, 0)
+  }
+
+  /** What `source` tells, read when it is first asked for. */
+  static deferred<V extends NonNullable<unknown>>(
+    source: () => Iterable<readonly [string, V]>,
+  ): VersionedMap<V> {
+    const map = VersionedMap.empty<V>()
+    map.source = source
+    return map
+  }
+
+  get size(): number {
+    this.read()
+    return this.count
   }
 
   get(key: string): V | undefined {
@@ -61,29 +110,44 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
    */
   set(key: string, value: V): VersionedMap<V> {
     const base = this.writable()
-    return (base.trunk.get(key) === ABSENT ? base.copy() : base).put(key, value)
+    const held = base.trunk.slots.get(key)
+    return held === ABSENT ? base.copy().put(key, value, undefined) : base.put(key, value, held)
   }
 
   /** The version without `key`; amortised O(1) on the newest version, O(size) on an older one. */
   delete(key: string): VersionedMap<V> {
     if (!this.has(key)) return this
-    const next = this.writable().put(key, ABSENT)
-    return next.extent > COMPACT_ABOVE && next.extent > COMPACT_RATIO * next.size ? next.copy() : next
+    const base = this.writable()
+    const next = base.put(key, ABSENT, base.trunk.slots.get(key))
+    return next.extent > COMPACT_ABOVE && next.extent > COMPACT_RATIO * next.count ? next.copy() : next
   }
 
   /** Entries in order of insertion. Later commits do not disturb a walk that has begun. */
   *entries(): Generator<[string, V], undefined, unknown> {
-    const { replaced, newest } = this.replacements()
-    let left = this.extent
-    for (const key of this.trunk.keys()) {
-      if (left-- === 0) return
-      const slot = replaced.get(key) ?? (newest ?? this).slot(key)
-      if (slot !== ABSENT) yield [key, slot]
-    }
+    this.read()
+    yield* this.entriesFrom(this.front)
   }
 
   *keys(): Generator<string, undefined, unknown> {
-    for (const [key] of this.entries()) yield key
+    this.read()
+    for (const [key] of this.entriesFrom(this.front)) yield key
+  }
+
+  /**
+   * Keys in order of insertion, from the first one on that does not precede the place looked for; found
+   * in logarithmic time.
+   *
+   * @param precedes true for a beginning of the keys, deleted ones included, and for none after it.
+   */
+  *keysFrom(precedes: (key: string) => boolean): Generator<string, undefined, unknown> {
+    this.read()
+    let [low, high] = [this.front, this.extent]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (precedes(this.trunk.order[middle] ?? '')) low = middle + 1
+      else high = middle
+    }
+    for (const [key] of this.entriesFrom(low)) yield key
   }
 
   *values(): Generator<V, undefined, unknown> {
@@ -98,38 +162,83 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     for (const [key, value] of this.entries()) callback(value, key, this)
   }
 
+  private *entriesFrom(place: number): Generator<[string, V], undefined, unknown> {
+    const { replaced, newest } = this.replacements()
+    const { order } = this.trunk
+    for (let at = place; at < this.extent; at += 1) {
+      const key = order[at] ?? ''
+      const slot = replaced?.get(key) ?? (newest ?? this).slot(key)
+      if (slot !== ABSENT) yield [key, slot]
+    }
+  }
+
   private slot(key: string): Slot<V> {
-    for (let step = this.step; step !== undefined; step = step.version.step) {
+    if (this.source !== undefined) this.read()
+    for (let step = this.step; step !== undefined; step = step.next ?? step.version.step) {
       if (step.key === key) return step.before
     }
-    return this.trunk.get(key) ?? ABSENT
+    return this.trunk.slots.get(key) ?? ABSENT
   }
 
   /** What every successor so far replaced, as this version knew it, and the newest successor. */
-  private replacements(): { replaced: Map<string, Slot<V>>; newest: VersionedMap<V> | undefined } {
-    const replaced = new Map<string, Slot<V>>()
+  private replacements(): {
+    replaced: Map<string, Slot<V>> | undefined
+    newest: VersionedMap<V> | undefined
+  } {
+    let replaced: Map<string, Slot<V>> | undefined
     let newest: VersionedMap<V> | undefined
-    for (let step = this.step; step !== undefined; step = step.version.step) {
+    for (let step = this.step; step !== undefined; step = step.next ?? step.version.step) {
+      replaced ??= new Map<string, Slot<V>>()
       if (!replaced.has(step.key)) replaced.set(step.key, step.before)
       newest = step.version
     }
     return { replaced, newest }
   }
 
+  private read(): void {
+    const { source } = this
+    if (source === undefined) return
+    const { trunk } = VersionedMap.from(source())
+    this.source = undefined
+    this.trunk = trunk
+    this.extent = this.count = trunk.order.length
+  }
+
   private writable(): VersionedMap<V> {
+    this.read()
     return this.step === undefined ? this : this.copy()
   }
 
   private copy(): VersionedMap<V> {
-    return new VersionedMap<V>(new Map<string, Slot<V>>(this.entries()), this.size)
+    return VersionedMap.from<V>(this.entries())
   }
 
-  private put(key: string, slot: Slot<V>): VersionedMap<V> {
-    const before = this.slot(key)
-    this.trunk.set(key, slot)
-    const size = this.size + Number(slot !== ABSENT) - Number(before !== ABSENT)
-    const version = new VersionedMap<V>(this.trunk, size)
-    this.step = { key, before, version }
+  /** @param held what the newest version holds under the key. */
+  private put(key: string, slot: Slot<V>, held: Slot<V> | undefined): VersionedMap<V> {
+    const { slots, order } = this.trunk
+    const before = held ?? ABSENT
+    slots.set(key, slot)
+    if (held === undefined) order.push(key)
+    const size = this.count + Number(slot !== ABSENT) - Number(before !== ABSENT)
+    const front = slot === ABSENT && order[this.front] === key ? this.frontAfter(this.front) : this.front
+    if (writer !== undefined && this.madeBy === writer) {
+      this.count = size
+      this.front = front
+      this.extent = order.length
+      if (this.last !== undefined)
+        this.last = this.last.next = { key, before, version: this, next: undefined }
+      return this
+    }
+    const version = new VersionedMap<V>(this.trunk, size, front)
+    this.step = version.last = { key, before, version, next: undefined }
     return version
+  }
+
+  /** The first place at which there is something; to be asked of the newest version. */
+  private frontAfter(front: number): number {
+    const { slots, order } = this.trunk
+    let place = front
+    while (place < order.length && slots.get(order[place] ?? '') === ABSENT) place += 1
+    return place
   }
 }

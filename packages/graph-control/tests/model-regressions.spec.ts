@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { GraphControlStore } from '../src/index.ts'
 import {
+  begin,
   commit,
   complete,
   fail,
@@ -10,6 +11,7 @@ import {
   openGraph,
   refusedAs,
   ROOT,
+  settlement,
   statuses,
   work,
 } from './fixture.ts'
@@ -81,6 +83,18 @@ describe('a history found by chance', () => {
     await commit(store, 'c3', retry('a', 'b'))
     expect((await graph(store)).changeSeq).toBe(before + 1)
     expect(await statuses(store)).toMatchObject({ a: 'ready', b: 'waiting', c: 'skipped' })
+  })
+
+  it('does not begin an item anew that the same update stops while it runs', async () => {
+    const store = await open()
+    await commit(store, 'c1', { addWork: [work('a'), work('each', { inputIds: ['a'], forEach: 'a' })] })
+    await begin(store, 'a')
+    const artifacts = ['one', 'two'].map((name) => ({ name, text: name }))
+    await store.settleActivation(settlement('a', { artifacts }))
+    await fail(store, 'each#1')
+    await begin(store, 'each#2')
+    const both = { stop: [stop('each#2')], ...retry('each') }
+    await expect(commit(store, 'c2', both)).rejects.toMatchObject(refusedAs('work-conflict', 'each#2 yet'))
   })
 
   it('answers a recurring wake that is asked for again after it was given up', async () => {

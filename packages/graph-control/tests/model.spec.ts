@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, asyncProperty } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { histories } from '../fuzz/reference/arbitrary.ts'
 import { play, type Tally } from '../fuzz/reference/history.ts'
@@ -7,27 +7,18 @@ const RUNS = 1_000
 
 /** What so many histories must have come upon, or they would show little. */
 const REACHED = [
-  ...['completed', 'failed', 'cancelled', 'stopped', 'superseded', 'skipped', 'live'].map(
-    (end) => `work ${end}`,
-  ),
-  ...['join completed', 'join failed', 'join stopped', 'join superseded'],
-  ...['retried completed', 'retried live', 'replaced superseded', 'replaced failed'],
-  ...[
-    'add',
-    'stop',
-    'retry',
-    'everything',
-    'finish',
-    'draft',
-    'repeat',
-    'provision',
-    'bind',
-    'claim',
-    'begin',
-  ],
-  ...['rearm', 'cancel', 'again', 'hold', 'settle', 'wait', 'see', 'wake', 'schedule', 'attempt', 'complete'],
-  ...['exhaust', 'supersede', 'recover', 'advance', 'create', 'list', 'read', 'timeline', 'compact', 'purge'],
-].map((name) => (name.includes(' ') ? name : `${name} taken`))
+  ...'completed failed cancelled stopped superseded skipped live'.split(' ').map((end) => `work ${end}`),
+  ...'completed failed stopped superseded'.split(' ').map((end) => `join ${end}`),
+  ...'completed live'.split(' ').map((end) => `retried ${end}`),
+  ...'superseded failed'.split(' ').map((end) => `replaced ${end}`),
+  ...(
+    'add stop retry everything finish draft repeat provision bind claim begin rearm cancel again hold settle ' +
+    'wait see wake schedule attempt complete exhaust supersede recover advance create list read timeline ' +
+    'compact purge'
+  )
+    .split(' ')
+    .map((name) => `${name} taken`),
+]
 
 describe('the store beside a reference that tells everything anew from plain facts', () => {
   it(
@@ -36,8 +27,8 @@ describe('the store beside a reference that tells everything anew from plain fac
     async () => {
       const tally: Tally = new Map()
       const seed = Math.trunc(Math.random() * 2 ** 31)
-      await fc.assert(
-        fc.asyncProperty(histories, (history) => play(history, tally)),
+      await assert(
+        asyncProperty(histories, (history) => play(history, tally)),
         // Not for the histories themselves: for the search of a short one that fails.
         { numRuns: RUNS, seed, interruptAfterTimeLimit: 180_000 },
       )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { VersionedMap } from '../src/versioned-map.ts'
+import { asOneWriter, VersionedMap } from '../src/versioned-map.ts'
 import { random } from './fixture.ts'
 
 describe('VersionedMap', () => {
@@ -80,5 +80,60 @@ describe('VersionedMap', () => {
     for (let n = 0; n < 100_000; n++) map = map.set(`k${n}`, true).delete(`k${n - 1}`)
     // A trunk full of marks would be walked whole: 10,000 walks over 100,000 marks take minutes.
     for (let n = 0; n < 10_000; n++) expect([...map.keys()]).toHaveLength(1)
+  })
+})
+
+describe('one writer', () => {
+  it('changes in place what it made itself, and leaves every version before it as it was', () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const next = random(seed)
+      const versions = [{ map: VersionedMap.empty<number>(), model: new Map<string, number>() }]
+      for (let page = 0; page < 20; page++) {
+        const from = next(4) === 0 ? next(versions.length) : versions.length - 1
+        const { map, model } = versions[from] as (typeof versions)[number]
+        const copy = new Map(model)
+        const written = asOneWriter(() => {
+          let newest = map
+          for (let step = 0; step < 12; step++) {
+            const key = `k${next(30)}`
+            const isDeleting = next(3) === 0
+            newest = isDeleting ? newest.delete(key) : newest.set(key, page * 100 + step)
+            if (isDeleting) copy.delete(key)
+            else copy.set(key, page * 100 + step)
+            expect(newest.size).toBe(copy.size)
+          }
+          return newest
+        })
+        versions.push({ map: written, model: copy })
+        for (const held of versions) expect([...held.map]).toEqual([...held.model])
+        for (const held of versions) expect(held.map.get('k1')).toBe(held.model.get('k1'))
+      }
+    }
+  })
+})
+
+describe('a map whose content is deferred', () => {
+  it('is read once, when it is first asked for, and then like any other', () => {
+    let reads = 0
+    const map = VersionedMap.deferred<number>(() => {
+      reads += 1
+      return [['a', 1] as const, ['b', 2] as const]
+    })
+    expect(reads).toBe(0)
+    const later = map.set('c', 3).delete('a')
+    expect([[...map], [...later], map.size, later.size]).toEqual([
+      [
+        ['a', 1],
+        ['b', 2],
+      ],
+      [
+        ['b', 2],
+        ['c', 3],
+      ],
+      2,
+      2,
+    ])
+    expect([...later.keysFrom((key) => key < 'c')]).toEqual(['c'])
+    expect(reads).toBe(1)
   })
 })

@@ -7,6 +7,7 @@
 import type { AgentLoopHost, RunOutcome } from 'dsh-agent-loop-host'
 import { TERMINAL_RUN_STATES } from 'dsh-agent-loop-host'
 import type { Activation, ActivationEnd, GraphExecutor } from 'dsh-tool-graph'
+import type { AttemptGuard } from './attempt-guard.ts'
 import { GraphHostError } from './errors.ts'
 import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
 import type { OperatorSessions } from './operator-sessions.ts'
@@ -18,21 +19,23 @@ const CAUSE_CHARS = 1_000
 function endOf(outcome: RunOutcome): ActivationEnd {
   const reason =
     outcome.error === undefined ? outcome.state : `${outcome.error.code}: ${outcome.error.message}`
+  const usage = outcome.usage === undefined ? {} : { usage: outcome.usage }
   switch (outcome.state) {
     case 'ok':
-      return { outcome: 'completed', conclusion: outcome.reply ?? '' }
+      return { outcome: 'completed', conclusion: outcome.reply ?? '', ...usage }
     case 'aborted':
-      return { outcome: 'aborted', reason }
+      return { outcome: 'aborted', reason, ...usage }
     case 'interrupted':
       return { outcome: 'interrupted', reason }
     default:
-      return { outcome: 'failed', reason }
+      return { outcome: 'failed', reason, ...usage }
   }
 }
 
 export interface ExecutorDeps {
   readonly loop: AgentLoopHost
   readonly operators: OperatorSessions
+  readonly guard: AttemptGuard
   readonly timeoutMs: number
 }
 
@@ -61,13 +64,19 @@ class Executor implements GraphExecutor {
   }
 
   async observe(activation: Activation, signal: AbortSignal): Promise<ActivationEnd> {
-    const { loop } = this.deps
+    const { guard, loop } = this.deps
     const { runId } = activation
     const reason = this.stops.get(runId)
     try {
       if (reason !== undefined && (await loop.read(runId)) === undefined)
         return { outcome: 'cancelled', reason }
-      return endOf(await runEnd(loop, runId, signal))
+      const outcome = await runEnd(loop, runId, signal)
+      const ended = endOf(outcome)
+      // What a stop ended is not judged by how far it came.
+      return await this.withWorkspace(
+        activation,
+        this.stops.has(runId) ? ended : guard.endOf(runId, outcome, ended),
+      )
     } catch (error) {
       if (isLoopClosing(error)) await untilAborted(signal)
       throw error
@@ -77,11 +86,19 @@ class Executor implements GraphExecutor {
     }
   }
 
-  async cancel({ runId }: Activation, reason: string): Promise<void> {
+  async cancel({ operator, runId }: Activation, reason: string): Promise<void> {
     const cause = reason.slice(0, CAUSE_CHARS).toWellFormed()
     // Remembered first: the run may be about to be accepted.
     this.stops.set(runId, cause)
     await this.deps.loop.abort({ runId, cause })
+    this.deps.operators.abandon(operator.targetSessionId, runId)
+  }
+
+  /** What goes on in another attempt goes on in the same workspace. */
+  private async withWorkspace(activation: Activation, end: ActivationEnd): Promise<ActivationEnd> {
+    if (end.outcome === 'interrupted' || end.outcome === 'needs-person') return end
+    const artifacts = await this.deps.operators.releaseWorktree(activation)
+    return artifacts.length === 0 ? end : { ...end, artifacts: [...(end.artifacts ?? []), ...artifacts] }
   }
 
   /** Makes the run durable, unless it is already or a stop came first. */
@@ -91,6 +108,8 @@ class Executor implements GraphExecutor {
     const known = await loop.read(runId)
     if (this.stops.has(runId)) return
     if (known === undefined) {
+      const isFirst = operator.workId === work.workId && work.retries === 0 && attempt === 1
+      if (isFirst) operators.expectNew(operator.targetSessionId)
       await loop.accept({
         sessionId: operator.targetSessionId,
         message: prompt,
@@ -107,6 +126,7 @@ class Executor implements GraphExecutor {
 
   private finish({ operator, runId }: Activation): void {
     this.stops.delete(runId)
+    this.deps.guard.forget(runId)
     this.deps.operators.leave(operator.targetSessionId, runId)
   }
 }

@@ -7,6 +7,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import { AGENT_GRAPH_CONTROLLER_SERVICE } from 'dsh-tool-graph'
 import { checkConfig, type Config } from './config.ts'
+import { serveFeed } from './feed/serve-feed.ts'
 import { openDoors } from './doors.ts'
 import { holdIdleRoots } from './hold-idle-root.ts'
 import { Roots } from './roots.ts'
@@ -14,6 +15,7 @@ import { Roots } from './roots.ts'
 export { Config, type OperatorKind } from './config.ts'
 export { GraphHostError, type GraphHostErrorCode } from './errors.ts'
 export type { GraphChange } from './events.ts'
+export type { Confirmation } from './grants.ts'
 
 export const name = 'graph-host'
 export const inject = ['agents', 'sessions', 'tools']
@@ -41,6 +43,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
         (config.holdIdleRoot === 'auto' && live.get('webServer') === undefined),
     })
     live.provide(AGENT_GRAPH_CONTROLLER_SERVICE, roots)
+    serveFeed(live, live.graphControl)
     openDoors({
       ctx: live,
       config,

@@ -19,6 +19,13 @@ export const EVERYTHING = 'all'
 /** Where an update came from that no tool call made. */
 const BY_PERSON = 'person'
 
+export interface PersonActOptions {
+  /** Whether what follows the work stops as well, whatever its condition. */
+  readonly cascade?: boolean
+  /** The asker's own name for this act: the same one again commits nothing more. */
+  readonly click?: string
+}
+
 export class PersonActs {
   private readonly store: GraphControl
 
@@ -33,13 +40,23 @@ export class PersonActs {
    * @returns a sentence for the person.
    * @throws GraphHostError `unknown-graph`, `unknown-work`; what the store refuses.
    */
-  async stop(graphId: string, target: string, reason = 'stopped by a person'): Promise<string> {
+  async stop(
+    graphId: string,
+    target: string,
+    reason = 'stopped by a person',
+    { cascade = false, click }: PersonActOptions = {},
+  ): Promise<string> {
     const state = await this.read(graphId)
     const isAll = target === EVERYTHING && !state.works.has(EVERYTHING)
     if (!isAll) this.workOf(state, target)
     const pending = state.counts.pending
     if (isAll && pending === 0) return `nothing of graph ${graphId} is under way`
-    await this.commit(state, { stop: [{ targetId: isAll ? graphId : target, reason }] })
+    const stop = {
+      targetId: isAll ? graphId : target,
+      reason,
+      ...(cascade ? { cascadeDownstream: true } : {}),
+    }
+    await this.commit(state, { stop: [stop] }, click)
     if (!isAll) return `work ${target} is stopped`
     const after = await this.read(graphId)
     await this.store.acknowledgeChanges(graphId, after.changeSeq)
@@ -47,19 +64,30 @@ export class PersonActs {
   }
 
   /** Does a work once more that failed, or was stopped, cancelled or skipped. @throws as {@link stop}. */
-  async retry(graphId: string, workId: string, reason = 'retried by a person'): Promise<string> {
+  async retry(
+    graphId: string,
+    workId: string,
+    reason = 'retried by a person',
+    { click }: Pick<PersonActOptions, 'click'> = {},
+  ): Promise<string> {
     const state = await this.read(graphId)
     this.workOf(state, workId)
-    await this.commit(state, { retry: [{ workId, reason }] })
+    await this.commit(state, { retry: [{ workId, reason }] }, click)
     return `work ${workId} is done once more`
   }
 
   /**
    * Lets a work go on that waits for a person's word.
    *
+   * @param seen the attempt that the person was shown; another one is not confirmed unseen.
    * @throws GraphHostError `not-held`; as {@link stop}.
    */
-  async confirm(graphId: string, workId: string, reason = 'confirmed by a person'): Promise<string> {
+  async confirm(
+    graphId: string,
+    workId: string,
+    reason = 'confirmed by a person',
+    seen?: number,
+  ): Promise<string> {
     const state = await this.read(graphId)
     const { claimId, status } = this.workOf(state, workId)
     const claim = claimId === undefined ? undefined : state.claims.get(claimId)
@@ -68,7 +96,12 @@ export class PersonActs {
         'not-held',
         `work ${workId} is ${status} and waits for nobody's word; retry is for works that ended`,
       )
-    const { attempt } = await this.store.retryActivation(graphId, claim.claimId, claim.attempt, reason)
+    const { attempt } = await this.store.retryActivation(
+      graphId,
+      claim.claimId,
+      seen ?? claim.attempt,
+      reason,
+    )
     return `work ${workId} goes on with attempt ${attempt}`
   }
 
@@ -91,12 +124,13 @@ export class PersonActs {
   private async commit(
     { graphId, rootSessionId }: GraphState,
     words: Partial<Pick<ScheduleUpdateRequest, 'stop' | 'retry'>>,
+    click: string = randomUUID(),
   ): Promise<void> {
     const source = {
       sessionId: rootSessionId ?? BY_PERSON,
       runId: BY_PERSON,
       turnId: BY_PERSON,
-      toolCallId: `${BY_PERSON}_${randomUUID()}`,
+      toolCallId: `${BY_PERSON}_${click}`,
     }
     const decision = { graphId, addWork: [], stop: [], ...words }
     await this.store.commitScheduleUpdate({

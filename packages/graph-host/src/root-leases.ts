@@ -8,7 +8,7 @@ import { DurableLogError, leaseStore, type DurableLog, type Lease, type LeaseSto
 import type { LeaseSource, RootLease } from 'dsh-tool-graph'
 import { textOfError } from './errors.ts'
 
-const LEASE_PREFIX = 'lease/'
+export const LEASE_PREFIX = 'lease/'
 /** A holder that died says nothing in the log; its process is looked for this often. */
 const LOOK_MS = 2_000
 
@@ -23,6 +23,8 @@ export class RootLeases {
   private readonly deps: RootLeasesDeps
   private readonly store: LeaseStore
   private readonly held = new Map<string, HeldRootLease>()
+  /** Taken before there was anybody to work under them. */
+  private readonly reserved = new Map<string, HeldRootLease>()
 
   constructor(deps: RootLeasesDeps) {
     this.deps = deps
@@ -46,7 +48,29 @@ export class RootLeases {
     }
   }
 
+  /**
+   * Takes the lease for a root that is about to become live here; its controller gets this one.
+   *
+   * @returns the undo, or `undefined` while another process holds the lease.
+   */
+  async reserve(rootSessionId: string): Promise<(() => Promise<void>) | undefined> {
+    const lease = await this.take(rootSessionId)
+    if (lease === undefined) return undefined
+    this.reserved.set(rootSessionId, lease)
+    return async () => {
+      if (this.reserved.get(rootSessionId) !== lease) return
+      this.reserved.delete(rootSessionId)
+      await lease.release()
+    }
+  }
+
   private async acquire(rootSessionId: string): Promise<RootLease | undefined> {
+    const lease = this.reserved.get(rootSessionId)
+    this.reserved.delete(rootSessionId)
+    return lease?.isHeld() === true ? lease : this.take(rootSessionId)
+  }
+
+  private async take(rootSessionId: string): Promise<HeldRootLease | undefined> {
     try {
       const lease = await this.store.acquire(rootSessionId)
       const held = new HeldRootLease(lease, this.deps, () => {

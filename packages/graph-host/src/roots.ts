@@ -5,8 +5,10 @@
  * A controller ends before the operators of its root do: what their end looks like while a root is
  * taken down is not an end of their works.
  */
+import { resolve } from 'node:path'
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import { dshHomePath, expandHomePath } from '@deepseek-ai/dsh-home-paths'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { AgentLoopHost } from 'dsh-agent-loop-host'
 import type { DurableLog } from 'dsh-durable-log'
@@ -17,16 +19,24 @@ import {
   type AgentGraphControllers,
   type DrivingAgentGraphController,
 } from 'dsh-tool-graph'
+import { AttemptGuard } from './attempt-guard.ts'
 import { catalogOf, type Config } from './config.ts'
 import { textOfError } from './errors.ts'
 import { announceGraphChange } from './events.ts'
 import { CodeGraphs, type CodeGraphRegistry } from './code-graphs.ts'
+import { guardDepth } from './depth-guard.ts'
 import { createExecutor } from './executor.ts'
+import { Grants, type Confirmation } from './grants.ts'
 import { guardOperators } from './lease-guard.ts'
 import { createOperatorExecutor } from './operator-executor.ts'
+import { livesOn, whenBooted } from './lives-on.ts'
 import { OperatorSessions } from './operator-sessions.ts'
+import { listPresets } from './presets.ts'
+import { RootAdoption } from './root-adoption.ts'
 import { RootLeases } from './root-leases.ts'
+import { effortProblems, followRoutes, rootRoute, type Route } from './routes.ts'
 import { createWakeSender } from './root-wakes.ts'
+import { Worktrees } from './worktrees.ts'
 
 interface ServedRoot {
   readonly controller: DrivingAgentGraphController
@@ -41,6 +51,9 @@ export class Roots implements AgentGraphControllers {
   private readonly loop: AgentLoopHost
   private readonly log: ReturnType<Context['logger']>
   private readonly operators: OperatorSessions
+  private readonly grants: Grants
+  private readonly worktrees: Worktrees
+  private readonly guard: AttemptGuard
   private readonly graphs: CodeGraphs
   /** Without a durable log of several processes there is nobody to share a root with. */
   private readonly leases: RootLeases | undefined
@@ -53,14 +66,30 @@ export class Roots implements AgentGraphControllers {
     this.store = store
     this.loop = loop
     this.log = ctx.logger('dsh-graph-host')
-    this.operators = new OperatorSessions({ ctx, config, store })
     const log = ctx.get('durableLog') as DurableLog | undefined
+    const warn = (text: string): void => void this.log.warn('%s', text)
+    this.grants = new Grants(log)
+    const { worktreeFolder } = config
+    this.worktrees = new Worktrees(
+      store,
+      worktreeFolder === undefined
+        ? dshHomePath('graph', 'worktrees')
+        : resolve(expandHomePath(worktreeFolder)),
+    )
+    const { grants, worktrees } = this
+    this.operators = new OperatorSessions({ ctx, config, store, grants, worktrees })
+    this.guard = new AttemptGuard({
+      ctx,
+      operatorOf: (sessionId) => this.operators.operatorOf(sessionId),
+      abort: (runId, cause) => loop.abort({ runId, cause }),
+      unknownToolCalls: config.unknownToolCalls,
+      warn,
+    })
     this.graphs = new CodeGraphs({
       registry: () => ctx.get('graphTools') as CodeGraphRegistry | undefined,
       log,
       timeoutMs: config.operatorTimeoutMs,
     })
-    const warn = (text: string): void => void this.log.warn('%s', text)
     this.leases = log === undefined ? undefined : new RootLeases({ log, ttlMs: config.leaseMs, warn })
   }
 
@@ -70,7 +99,10 @@ export class Roots implements AgentGraphControllers {
       () => this.loop.registerOpener((sessionId) => this.operators.open(sessionId)),
       'operator opener',
     )
-    const { leases, operators } = this
+    const { config, ctx, leases, operators } = this
+    this.guard.mount()
+    followRoutes(ctx, (sessionId) => operators.operatorOf(sessionId))
+    guardDepth({ ctx, maxDepth: config.maxDepth, isOperator: (id) => operators.rootIdOf(id) !== undefined })
     if (leases !== undefined) {
       const guard = {
         rootOf: (id: string) => operators.rootIdOf(id),
@@ -82,6 +114,30 @@ export class Roots implements AgentGraphControllers {
     this.ctx.on('agent/created', ({ agent }) => void this.takeUp(agent))
     for (const agent of this.ctx.agents.list()) void this.takeUp(agent)
     this.ctx.effect(() => () => this.close(), 'graph controllers')
+    void this.adoptLater()
+  }
+
+  /** Roots of earlier processes are taken up when the rows that serve them have had their start. */
+  private async adoptLater(): Promise<void> {
+    const { config, ctx, leases, loop, store } = this
+    await whenBooted(ctx)
+    if (!this.closed) await this.worktrees.reclaim((text) => void this.log.warn('%s', text))
+    const log = ctx.get('durableLog') as DurableLog | undefined
+    if (this.closed || log === undefined || leases === undefined || !livesOn(ctx, config)) return
+    // Nothing can be resumed without it, and nothing is known to be deleted.
+    if (ctx.get('sessionPersistence') === undefined) return
+    const adoption = new RootAdoption({
+      ctx,
+      store,
+      loop,
+      log,
+      leases,
+      atOnce: config.maxAdoptedRoots,
+      controllerOf: (id) => this.forSession(id),
+      makeController: (id) => this.makeController(id),
+      warn: (text) => void this.log.warn('%s', text),
+    })
+    await adoption.start()
   }
 
   /** The controller of a live root, made if need be; `undefined` for anything else. */
@@ -91,6 +147,15 @@ export class Roots implements AgentGraphControllers {
     const agent = this.ctx.agents.get(SessionId(sessionId))
     if (agent === undefined || this.closed || !isRootAgent(agent)) return undefined
     return this.serve(agent)
+  }
+
+  /**
+   * A person lets a held work go on; never called for a model.
+   *
+   * @throws GraphHostError `nothing-to-confirm`, `invalid-grant`.
+   */
+  confirm(confirmation: Confirmation): Promise<void> {
+    return this.grants.confirm(this.store, confirmation)
   }
 
   /** The controller of a root that already has one. */
@@ -112,8 +177,8 @@ export class Roots implements AgentGraphControllers {
   }
 
   private makeController(rootSessionId: string): DrivingAgentGraphController {
-    const { config, ctx, graphs, leases, log, loop, operators, store } = this
-    const sessions = createExecutor({ loop, operators, timeoutMs: config.operatorTimeoutMs })
+    const { config, ctx, graphs, guard, leases, log, loop, operators, store } = this
+    const sessions = createExecutor({ loop, operators, guard, timeoutMs: config.operatorTimeoutMs })
     return createAgentGraphController({
       store,
       rootSessionId,
@@ -125,11 +190,18 @@ export class Roots implements AgentGraphControllers {
         wakes: createWakeSender({ ctx, loop, rootSessionId }),
         maxNewActivations: config.maxNewActivations,
         wakeDelayMs: config.wakeDelayMs,
-        catalog: () => ({ ...catalogOf(config), graphs: graphs.catalog() }),
+        limits: config.limits,
+        catalog: async () => ({ ...catalogOf(config, await listPresets(ctx)), graphs: graphs.catalog() }),
+        checkWork: (work) => effortProblems(ctx, config, this.routeOfRoot(rootSessionId), work),
         checkArgs: (name, args) => graphs.check(name, args),
         onError: (error, doing) => void log.warn('%s', `${doing}: ${textOfError(error)}`),
       },
     })
+  }
+
+  private routeOfRoot(rootSessionId: string): Route {
+    const root = this.ctx.agents.get(SessionId(rootSessionId))
+    return root === undefined ? {} : rootRoute(root)
   }
 
   private async takeUp(agent: Agent): Promise<void> {

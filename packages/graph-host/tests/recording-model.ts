@@ -2,7 +2,12 @@
  * The scripted model of the tests: what it says follows from what it is told, so that a test writes
  * its scenario into the instructions. It keeps every request that reached the wire.
  */
-import type { GenerateOptions, StreamChunk } from '@deepseek-ai/dsh-llm'
+import {
+  ReasoningEffortId,
+  type GenerateOptions,
+  type LlmResolvedModelInfo,
+  type StreamChunk,
+} from '@deepseek-ai/dsh-llm'
 import { ScriptedLlm, type ScriptSource, type StepSource } from 'dsh-llm-scripted'
 
 /** Instructions that every session understands. */
@@ -13,6 +18,13 @@ const COMMON: readonly StepSource[] = [
     capture: { gate: { from: 'lastUser', pattern: 'stand at gate ([a-z0-9]+)' } },
     toolCalls: [{ name: 'gate', arguments: { name: '${gate}' } }],
   },
+  { when: { lastToolResult: { name: 'risky', text: '^done' } }, text: 'did the risky thing' },
+  { when: { lastToolResult: { name: 'scribble', text: '^wrote' } }, text: 'wrote it down' },
+  { when: { lastUser: 'scribble' }, toolCalls: [{ name: 'scribble', arguments: {} }] },
+  { when: { lastUser: 'use riskier' }, toolCalls: [{ name: 'riskier', arguments: {} }] },
+  { when: { lastUser: 'use risky' }, toolCalls: [{ name: 'risky', arguments: {} }] },
+  { when: { lastToolResult: { name: 'nosuch' } }, toolCalls: [{ name: 'nosuch', arguments: {} }] },
+  { when: { lastUser: 'use nosuch' }, toolCalls: [{ name: 'nosuch', arguments: {} }] },
   { when: { lastUser: 'break down' }, fault: { code: 'QUOTA', message: 'no money left' } },
   { when: { lastUser: 'never answer' }, fault: { hang: true } },
   { when: { lastUser: 'recall the word' }, ...recall() },
@@ -83,6 +95,13 @@ export class RecordingModel extends ScriptedLlm {
 
   constructor() {
     super(SCRIPT)
+  }
+
+  /** The routes of `thinker` models have efforts; the others have none. */
+  override resolveModel(provider: string, model: string): Promise<LlmResolvedModelInfo> {
+    const efforts = ['low', 'high'].map((id) => ({ id: ReasoningEffortId(id), name: id }))
+    const reasoning = model.startsWith('thinker') ? { reasoning: { efforts } } : {}
+    return Promise.resolve({ provider, id: model, name: model, ...reasoning })
   }
 
   override async *stream(options: GenerateOptions): AsyncIterable<StreamChunk> {

@@ -10,6 +10,7 @@ import {
   type GraphState,
 } from 'dsh-graph-control'
 import { hydrateInputHandoffs, renderOperatorPrompt } from './handoff.ts'
+import { roomOf } from './limits.ts'
 import type { Activation, ActivationEnd, ControllerOptions } from './types.ts'
 
 export interface ActivationDeps {
@@ -149,7 +150,10 @@ async function giveUpAttempt(deps: ActivationDeps, activation: Activation, reaso
     await store.holdActivation({ graphId, claimId, attempt, kind, reason: `attempt ${attempt}: ${reason}` })
     return
   }
-  if (attempt < maxAttempts) {
+  const { limits } = deps.options
+  const state = limits === undefined ? undefined : await store.readGraph(graphId)
+  const hasRoom = state === undefined || limits === undefined || roomOf(state, limits, Date.now()).left > 0
+  if (attempt < maxAttempts && hasRoom) {
     // The first time at once: most losses are a process that went.
     const pause = attempt === 1 ? 0 : backoffMs * 2 ** (attempt - 2)
     const later = pause === 0 ? {} : { notBefore: Date.now() + pause }
@@ -161,6 +165,8 @@ async function giveUpAttempt(deps: ActivationDeps, activation: Activation, reaso
     claimId,
     attempt,
     outcome: 'failed',
-    reason: `${reason} (attempt ${attempt} of ${maxAttempts})`,
+    reason: hasRoom
+      ? `${reason} (attempt ${attempt} of ${maxAttempts})`
+      : `${reason} (attempt ${attempt}; limit_reached: the graph has no room for another)`,
   })
 }

@@ -45,6 +45,8 @@ export type ViewAnswer = (GraphView | UnchangedView) & {
   /** Names after those of `moreResults` that were not answered for want of room, to be asked for again. */
   readonly unanswered?: number
   readonly adjusted?: readonly string[]
+  /** To a model that looks again and again. */
+  readonly advice?: string
 }
 
 class Controller implements DrivingAgentGraphController {
@@ -94,13 +96,17 @@ class Controller implements DrivingAgentGraphController {
         ...(workIds.length < ids.length ? { omittedWorkIds: ids.length - workIds.length } : {}),
       },
       ...(input.adjusted === undefined ? {} : { adjusted: input.adjusted }),
-      graph: toJson(selectionOf(state, [...new Set<Work>([...works, ...touched])])),
+      graph: toJson(
+        selectionOf(state, [...new Set<Work>([...works, ...touched])], this.drivers.standingOf(state)),
+      ),
     }
   }
 
   async yield(call: GraphCall, input: YieldInput): Promise<YieldAnswer> {
     this.assertRoot(call)
-    const { answer, changed } = await yieldGraph(this.graphs, call, input)
+    const { answer, changed } = await yieldGraph(this.graphs, call, input, (state) =>
+      this.drivers.standingOf(state),
+    )
     return {
       ...answer,
       ...(changed === undefined ? {} : { changed: toJson(changed) }),
@@ -138,10 +144,11 @@ class Controller implements DrivingAgentGraphController {
 
   private async answerView(state: GraphState, input: ViewInput): Promise<ViewAnswer> {
     const { mode, since, cursor, results = [] } = input
+    const standing = this.drivers.standingOf(state)
     if (results.length > 0) {
       const { places, more } = resultPlaces(state, results, MAX_RESULTS_PER_VIEW)
       // The conclusions have the room: of the works there are only the counts.
-      const { finish: _, ...head } = selectionOf(state, [])
+      const { finish: _, ...head } = selectionOf(state, [], standing)
       const pages = await this.readResults(state, places)
       const moreResults = firstOf(more, IDS_BYTES, costOf)
       return {
@@ -151,9 +158,9 @@ class Controller implements DrivingAgentGraphController {
         ...(moreResults.length < more.length ? { unanswered: more.length - moreResults.length } : {}),
       }
     }
-    if (since !== undefined) return changesSince(state, since)
-    if (mode === 'summary') return summaryOf(state)
-    const view = viewOf(state, cursor)
+    if (since !== undefined) return changesSince(state, since, standing)
+    if (mode === 'summary') return summaryOf(state, standing)
+    const view = viewOf(state, cursor, standing)
     if (view !== undefined) return view
     throw new AgentGraphError(
       'invalid_input',

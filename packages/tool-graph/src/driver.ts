@@ -4,28 +4,20 @@
  *
  * Owns: what is under way in this process. Does not own: any state of the graph; that is the store's.
  */
-import {
-  graphClaimId,
-  graphIntentId,
-  graphOperatorId,
-  graphOperatorSessionId,
-  graphProvisionId,
-  GraphControlError,
-  reconcile,
-  stableHash,
-  type GraphAction,
-  type GraphState,
-  type Work,
-} from 'dsh-graph-control'
+import { GraphControlError, reconcile, type GraphAction, type GraphState } from 'dsh-graph-control'
 import { activationOf, runActivation, type ActivationDeps } from './activation.ts'
+import { claimFor, provisionOf } from './driver-requests.ts'
+import { endForLimit, stopForLimit } from './limit-stops.ts'
+import { roomOf, underWayOf } from './limits.ts'
 import { openWake, WakeDelivery } from './wake-delivery.ts'
 
-const DEFAULT_MAX_ACTIVATIONS = 8
+export const DEFAULT_MAX_ACTIVATIONS = 8
 const DEFAULT_WAKE_ATTEMPTS = 5
 const DEFAULT_WAKE_DELAY_MS = 250
 const DEFAULT_WAKE_BACKOFF_MS = 2_000
 /** Delay before the next look after a commit failed for a reason of the medium. */
 const RETRY_PASS_MS = 1_000
+const PROVISION = 'provision:'
 /** Timers hold no longer delay; a later look sets the next one. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -88,10 +80,11 @@ export class GraphDriver {
   async whenQuiet(): Promise<void> {
     for (;;) {
       const pending = [this.pass, ...this.underWay.values()].filter((promise) => promise !== undefined)
-      if (pending.length === 0) break
-      await Promise.all(pending)
+      if (pending.length > 0) await Promise.all(pending)
+      // A wake that is over makes the driver look again, and there may be more to tell.
+      else if (this.wakes?.busy === true) await this.wakes.whenQuiet()
+      else return
     }
-    await this.wakes?.whenQuiet()
   }
 
   async dispose(): Promise<void> {
@@ -112,14 +105,28 @@ export class GraphDriver {
         const state = await this.deps.store.readGraph(this.graphId)
         if (state === undefined) return
         this.latest = state
-        const maxNewActivations = this.deps.options.maxNewActivations ?? DEFAULT_MAX_ACTIVATIONS
-        for (const action of reconcile(state, { maxNewActivations, now: Date.now() }))
+        const now = Date.now()
+        for (const action of reconcile(state, { maxNewActivations: this.permits(state, now), now }))
           this.launch(state, action)
       } catch (error) {
         this.report(error, `reading ${this.graphId}`)
         this.lookLater()
       }
     }
+  }
+
+  /** Activations that may be live: the permits, as far as the budgets of the graph have room. */
+  private permits(state: GraphState, now: number): number {
+    const { limits, maxNewActivations = DEFAULT_MAX_ACTIVATIONS } = this.deps.options
+    if (limits === undefined || state.closed || state.phase === 'draft') return maxNewActivations
+    const { endsAt, exhausted, left } = roomOf(state, limits, now)
+    if (exhausted !== undefined) this.endFor(state, exhausted)
+    else if (endsAt !== undefined && expectsMore(state)) this.lookAt(endsAt)
+    return Math.min(maxNewActivations, underWayOf(state) + left)
+  }
+
+  private endFor(state: GraphState, reason: string): void {
+    if (expectsMore(state)) this.track(`limit:${state.seq}`, () => endForLimit(this.deps, state, reason))
   }
 
   private lookLater(): void {
@@ -142,16 +149,19 @@ export class GraphDriver {
   private launch(state: GraphState, action: GraphAction): void {
     if (action.kind === 'wake' || action.kind === 'deliver') return this.wakes?.request()
     if (action.kind === 'look-again') return this.lookAt(action.at)
-    const key = keyOf(action)
+    this.track(keyOf(action), () => this.perform(state, action))
+  }
+
+  private track(key: string, doing: () => Promise<void>): void {
     if (this.underWay.has(key)) return
-    const done = this.perform(state, action)
+    const done = doing()
       .catch((error: unknown) => {
         if (this.abort.signal.aborted) return
         // Decided on an older state: the next look decides anew.
         if (error instanceof GraphControlError && error.code === 'schedule-revision-conflict')
           return this.kick()
         if (isLeaseLost(error)) return this.deps.onLeaseLost()
-        this.report(error, `${action.kind} in ${this.graphId}`)
+        this.report(error, `${key} in ${this.graphId}`)
         this.lookLater()
       })
       .finally(() => this.underWay.delete(key))
@@ -175,44 +185,28 @@ export class GraphDriver {
     }
   }
 
+  /** Those of the state, and those that are being made beyond it. */
+  private operatorsOf(state: GraphState): number {
+    let coming = 0
+    for (const key of this.underWay.keys())
+      if (key.startsWith(PROVISION) && state.works.get(key.slice(PROVISION.length))?.operatorId === undefined)
+        coming += 1
+    return state.operators.size + coming
+  }
+
   private async provision(state: GraphState, workId: string): Promise<void> {
-    const operatorId = graphOperatorId(this.graphId, workId)
-    const provisionId = graphProvisionId(this.graphId, workId)
-    await this.deps.store.provisionOperator({
-      provisionId,
-      provisionFingerprint: stableHash({ graphId: this.graphId, workId, target: targetJson(state, workId) }),
-      graphId: this.graphId,
-      workId,
-      operatorId,
-      targetSessionId: graphOperatorSessionId(this.graphId, operatorId),
-      initialTurnId: `${provisionId}_turn`,
-      initialRunId: `${provisionId}_run`,
-      expectedScheduleRevision: state.revision,
-    })
+    const { maxOperators } = this.deps.options.limits ?? {}
+    // The items of a `forEach` are not known before they are there.
+    if (maxOperators !== undefined && this.operatorsOf(state) >= maxOperators)
+      return stopForLimit(this.deps, state, workId, `the graph has its ${maxOperators} operators`)
+    await this.deps.store.provisionOperator(provisionOf(state, workId))
   }
 
   private async claim(state: GraphState, workId: string, operatorId: string): Promise<void> {
     const work = state.works.get(workId)
     const operator = state.operators.get(operatorId)
     if (work === undefined || operator === undefined) return
-    const intentId = graphIntentId(this.graphId, workId, work.retries)
-    const claimId = graphClaimId(this.graphId, intentId)
-    const own = operator.workId === workId && work.retries === 0
-    await this.deps.store.claimIntentAtScheduleRevision(
-      {
-        schemaVersion: 1,
-        claimId,
-        graphId: this.graphId,
-        intentId,
-        workId,
-        intentFingerprint: stableHash({ graphId: this.graphId, workId, target: targetJson(state, workId) }),
-        targetOperatorId: operatorId,
-        targetSessionId: operator.targetSessionId,
-        targetTurnId: own ? operator.initialTurnId : `${claimId}_turn`,
-        targetRunId: own ? operator.initialRunId : `${claimId}_run`,
-      },
-      state.revision,
-    )
+    await this.deps.store.claimIntentAtScheduleRevision(claimFor(state, work, operator), state.revision)
   }
 
   private async cancel(state: GraphState, claimId: string, reason: string): Promise<void> {
@@ -234,6 +228,11 @@ export class GraphDriver {
   }
 }
 
+/** Something of the graph goes on by itself. */
+function expectsMore({ counts, live }: GraphState): boolean {
+  return counts.pending > 0 || live.scheduledWakes.size > 0
+}
+
 function isLeaseLost(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'lease-lost'
 }
@@ -249,16 +248,13 @@ function hasUndelivered(state: GraphState): boolean {
   return true
 }
 
-function targetJson(state: GraphState, workId: string): Work['target'] | null {
-  return state.works.get(workId)?.target ?? null
-}
-
 /** Start and observe of one attempt are the same doing. */
 function keyOf(action: Performed): string {
   switch (action.kind) {
     case 'provision':
+      return PROVISION + action.workId
     case 'claim':
-      return `${action.kind}:${action.workId}`
+      return `claim:${action.workId}`
     case 'start':
     case 'observe':
       return `run:${action.claimId}#${Math.max(1, action.attempt)}`

@@ -6,6 +6,8 @@ import { HarnessError } from '@deepseek-ai/dsh-llm'
  * - `unknown_graph`: no such graph belongs to this session.
  * - `graph_closed`: the graph is finished; leave out `graphId` to open the next one.
  * - `nothing_to_yield`: nothing is pending that could wake the session.
+ * - `limit_reached`: a ceiling of the graph or of its root; the text names it.
+ * - `polling`: the same call came too often in one turn without any effect.
  * - `not_root_session`: only the root session of the graph may call.
  * - `nested_call`: the tools are called directly by the model, not from code.
  * - `configuration`: the host is set up wrongly.
@@ -17,6 +19,8 @@ export type AgentGraphErrorCode =
   | 'unknown_graph'
   | 'graph_closed'
   | 'nothing_to_yield'
+  | 'limit_reached'
+  | 'polling'
   | 'not_root_session'
   | 'nested_call'
   | 'configuration'

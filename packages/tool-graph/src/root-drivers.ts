@@ -7,10 +7,12 @@
  * changes. Does not own: how a graph is driven.
  */
 import type { GraphControl, GraphState } from 'dsh-graph-control'
-import { GraphDriver } from './driver.ts'
+import { DEFAULT_MAX_ACTIVATIONS, GraphDriver } from './driver.ts'
+import { roomOf } from './limits.ts'
 import { pause } from './pause.ts'
 import type { ControllerConfig, LeaseSource, RootLease } from './types.ts'
 import { openWake } from './wake-delivery.ts'
+import type { Standing } from './work-view.ts'
 
 const DEFAULT_ACTIVATION_ATTEMPTS = 3
 const DEFAULT_RETRY_BACKOFF_MS = 1_000
@@ -26,6 +28,8 @@ export class RootDrivers {
   private readonly watchers = new Set<() => void>()
   private readonly unsubscribe: () => void
   private readonly abort = new AbortController()
+  /** The lease was asked for, and another process has it. */
+  private isElsewhere = false
   /** From the first use on: holding the lease again and again. */
   private tenure: Promise<void> | undefined
   /** Settles once it is known whether this process drives, or another one does. */
@@ -56,6 +60,17 @@ export class RootDrivers {
 
   expectsWake(): boolean {
     return [...this.drivers.values()].some((driver) => driver.expectsWake())
+  }
+
+  /** What decides besides the state when a work that could begin does. */
+  standingOf(state: GraphState): Standing {
+    const { limits, maxNewActivations = DEFAULT_MAX_ACTIVATIONS } = this.config.options
+    const room = limits === undefined ? undefined : roomOf(state, limits, Date.now())
+    return {
+      slots: maxNewActivations,
+      ...(this.isElsewhere ? { drivenElsewhere: true } : {}),
+      ...(room?.left === 0 ? { ceiling: 'tokens: the rest is reserved for works under way' } : {}),
+    }
   }
 
   watch(listener: () => void): () => void {
@@ -99,6 +114,7 @@ export class RootDrivers {
     while (!signal.aborted) {
       try {
         const lease = await leases.acquire()
+        this.isElsewhere = lease === undefined
         decide()
         if (lease === undefined) await leases.whenFree(signal)
         else await this.driveUnder(lease, signal)

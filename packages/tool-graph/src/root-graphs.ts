@@ -4,8 +4,9 @@
 import type { GraphControl, GraphEpoch, GraphState } from 'dsh-graph-control'
 import { shownName } from './adjustments.ts'
 import { AgentGraphError } from './errors.ts'
+import { requireWithinLimits } from './limit-check.ts'
 import { suggestion } from './model-habits.ts'
-import type { AddWorkInput, ControllerConfig, OperatorCatalog } from './types.ts'
+import type { AddWorkInput, ControllerConfig, OperatorCatalog, UpdateInput } from './types.ts'
 
 export class RootGraphs {
   readonly rootSessionId: string
@@ -18,8 +19,16 @@ export class RootGraphs {
     this.rootSessionId = config.rootSessionId
   }
 
-  catalog(): OperatorCatalog | undefined {
+  async catalog(): Promise<OperatorCatalog | undefined> {
     return this.config.options.catalog?.()
+  }
+
+  /** Why the host could not do the works as they are asked for. */
+  async hostProblems(works: readonly AddWorkInput[]): Promise<readonly string[]> {
+    const { checkWork } = this.config.options
+    if (checkWork === undefined) return []
+    const problems = await Promise.all(works.map(checkWork))
+    return problems.flatMap((of, index) => of.map((problem) => `addWork[${index}]: ${problem}`))
   }
 
   /** Why the code graphs that an update asks for would refuse their arguments. */
@@ -31,6 +40,18 @@ export class RootGraphs {
         ? []
         : checkArgs(graphName, args).map((problem) => `addWork[${index}].args: ${problem}`),
     )
+  }
+
+  /** @throws AgentGraphError `limit_reached`. */
+  async requireWithinLimits(
+    input: UpdateInput,
+    state: GraphState | undefined,
+    opensGraph: boolean,
+  ): Promise<void> {
+    const { limits } = this.config.options
+    if (limits === undefined) return
+    const opened = opensGraph ? (await this.store.listEpochs(this.rootSessionId)).length : undefined
+    requireWithinLimits({ limits, state, input, opened, now: Date.now() })
   }
 
   currentEpoch(): Promise<GraphEpoch | undefined> {

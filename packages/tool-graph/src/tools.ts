@@ -1,5 +1,6 @@
 /** The three tools as DSH wants them: thin bodies over the controller of the calling session. */
 import type { Context } from '@deepseek-ai/cordis'
+import type { Agent } from '@deepseek-ai/dsh-agent'
 import {
   parameterSchemaSpecToJsonSchema,
   type JsonValue,
@@ -12,6 +13,7 @@ import { GraphControlError } from 'dsh-graph-control'
 import type { ViewAnswer } from './controller.ts'
 import { AgentGraphError } from './errors.ts'
 import { parseUpdateInput, parseViewInput, parseYieldInput } from './parse-input.ts'
+import { presentUpdate, presentView, presentYield } from './presentation.ts'
 import { renderAnswer, renderUpdate, renderYield } from './render.ts'
 import { resolveController } from './resolve-controller.ts'
 import { isRootAgent, lastTurn } from './root-session.ts'
@@ -27,6 +29,7 @@ import {
   YIELD_TOOL,
 } from './schemas.ts'
 import type { AgentGraphController, GraphCall, UpdateAnswer, YieldAnswer } from './types.ts'
+import { TurnLoops } from './turn-loops.ts'
 import type { GraphView } from './view.ts'
 
 /** DSH has no flag for "direct calls of the root only", so each body begins with this. */
@@ -34,7 +37,7 @@ function admit(
   ctx: Context,
   tool: string,
   exec: ToolRunContext,
-): { call: GraphCall; controller: AgentGraphController } {
+): { agent: Agent; call: GraphCall; controller: AgentGraphController } {
   const { agent } = exec
   if (exec.parent !== undefined)
     throw new AgentGraphError('nested_call', `${tool} is called directly, not from code`)
@@ -44,7 +47,7 @@ function admit(
       `${tool} belongs to the root session; report to the session that started you`,
     )
   const call = { sessionId: agent.id, turn: lastTurn(agent), toolCallId: exec.callId }
-  return { call, controller: resolveController(ctx, agent.id) }
+  return { agent, call, controller: resolveController(ctx, agent.id) }
 }
 
 interface ToolParts<A> {
@@ -53,6 +56,7 @@ interface ToolParts<A> {
   readonly parameters: ParameterSchemaSpec
   readonly execute: (args: unknown, exec: ToolRunContext) => Promise<A>
   readonly render: (value: A) => string
+  readonly present: (value: A) => JsonValue
 }
 
 function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
@@ -64,6 +68,7 @@ function toolOf<A>(parts: ToolParts<A>): ToolDefinition {
       // Any JSON: the shapes are documented types, and a graph's text is not the tool's to restrict.
       schema: {},
       render: (_args: unknown, value: JsonValue) => [{ type: 'text', text: parts.render(value as A) }],
+      presentationMeta: (_args: unknown, value: JsonValue) => parts.present(value as A),
     },
     execute: (args, exec) => parts.execute(args, exec).catch(retell),
   }
@@ -79,40 +84,60 @@ function retell(error: unknown): never {
   throw error
 }
 
+/** Counts the refusals of a call, those of its arguments included. */
+function counted<A>(
+  loops: TurnLoops,
+  body: (args: unknown, exec: ToolRunContext) => Promise<A>,
+): (args: unknown, exec: ToolRunContext) => Promise<A> {
+  return (args, exec) => {
+    const { agent } = exec
+    return agent === undefined
+      ? body(args, exec)
+      : loops.attempt(agent, lastTurn(agent), () => body(args, exec))
+  }
+}
+
 /** Builds the tools. Each looks its controller up through `ctx` when it is called. */
 export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
+  const loops = new TurnLoops()
   return [
     toolOf<ViewAnswer>({
       name: VIEW_TOOL,
       description: VIEW_DESCRIPTION,
       parameters: VIEW_PARAMETERS,
       execute: async (args, exec) => {
-        const { call, controller } = admit(ctx, VIEW_TOOL, exec)
-        return (await controller.view(call, parseViewInput(args))) as unknown as ViewAnswer
+        const { agent, call, controller } = admit(ctx, VIEW_TOOL, exec)
+        const input = parseViewInput(args)
+        const advice = loops.view(agent, call.turn, input)
+        const answer = (await controller.view(call, input)) as unknown as ViewAnswer
+        return advice === undefined ? answer : { ...answer, advice }
       },
-      render: renderAnswer,
+      render: (view) => [renderAnswer(view), ...(view.advice === undefined ? [] : [view.advice])].join('\n'),
+      present: presentView,
     }),
     toolOf<UpdateAnswer>({
       name: UPDATE_TOOL,
       description: UPDATE_DESCRIPTION,
       parameters: UPDATE_PARAMETERS,
-      execute: async (args, exec) => {
+      execute: counted(loops, async (args, exec) => {
         const { call, controller } = admit(ctx, UPDATE_TOOL, exec)
         return controller.update(call, parseUpdateInput(args))
-      },
+      }),
       render: (answer) => renderUpdate(answer, answer.graph as unknown as GraphView),
+      present: presentUpdate,
     }),
     toolOf<YieldAnswer>({
       name: YIELD_TOOL,
       description: YIELD_DESCRIPTION,
       parameters: YIELD_PARAMETERS,
-      execute: async (args, exec) => {
+      execute: counted(loops, async (args, exec) => {
         const { call, controller } = admit(ctx, YIELD_TOOL, exec)
         const answer = await controller.yield(call, parseYieldInput(args))
         if (answer.deliveredOnIdle) exec.concludeTurn()
         return answer
-      },
+      }),
       render: (answer) => renderYield(answer, answer.changed as unknown as GraphView | undefined),
+      present: presentYield,
     }),
   ]
 }

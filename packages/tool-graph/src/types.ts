@@ -14,6 +14,8 @@ import type {
   WorkCondition,
 } from 'dsh-graph-control'
 
+import type { GraphLimits } from './limits.ts'
+
 /** Key of the service that holds the controller, or the controllers of many roots. */
 export const AGENT_GRAPH_CONTROLLER_SERVICE = 'agentGraphController'
 
@@ -235,8 +237,12 @@ export interface ControllerOptions {
   readonly recordSource?: unknown
   /** Activations that may be under way at once; default 8. */
   readonly maxNewActivations?: number
+  /** Ceilings; default: none. */
+  readonly limits?: GraphLimits
   /** Default: every agent id is accepted. */
-  readonly catalog?: () => OperatorCatalog
+  readonly catalog?: () => OperatorCatalog | Promise<OperatorCatalog>
+  /** Why a work could not be done as it is asked for, beyond the catalog. Asked before a commit. */
+  readonly checkWork?: (work: AddWorkInput) => Promise<readonly string[]>
   /** Why a code graph would refuse these arguments; empty when it would not. Asked before a commit. */
   readonly checkArgs?: (graphName: string, args: JsonValue | undefined) => readonly string[]
   /** Default: the instruction, then the inputs as delimited data. */

@@ -33,11 +33,12 @@ export async function commitUpdate(
   if (replay !== undefined) return { ...replay, created: false }
   const { graphId, state, epoch } = await targetOf(graphs, call, input)
   refuse([
-    ...catalogProblems(input, graphs.catalog()),
+    ...(await workProblems(graphs, input)),
     ...graphs.argumentProblems(input.addWork ?? []),
     ...referenceProblems(input, state),
   ])
   const selected = await selectedOf(graphs, input)
+  await graphs.requireWithinLimits(input, state, epoch !== undefined)
   const request = resolved(compileAgentGraphScheduleUpdate(graphId, call, input), state, selected)
   if (epoch !== undefined) {
     await rehearse(request)
@@ -47,6 +48,12 @@ export async function commitUpdate(
   const after = await graphs.store.readGraph(graphId)
   if (after === undefined) throw new Error(`graph ${graphId} vanished after its commit`)
   return { update, created, state: after }
+}
+
+async function workProblems(graphs: RootGraphs, input: UpdateInput): Promise<readonly string[]> {
+  const { addWork = [] } = input
+  if (addWork.length === 0) return []
+  return [...catalogProblems(input, await graphs.catalog()), ...(await graphs.hostProblems(addWork))]
 }
 
 /** Names in place of ids are looked up; the fingerprint stays that of the words. */

@@ -7,7 +7,7 @@ import { changedWorks, endedWorks, pendingWorks, type GraphState, type Work } fr
 import { brief } from './data-text.ts'
 import { renderWork } from './render-work.ts'
 import { cursorFor, readCursor, sinceCursor } from './view-cursor.ts'
-import { workView, type WorkView } from './work-view.ts'
+import { workView, type Standing, type WorkView } from './work-view.ts'
 
 export const VIEW_PAGE = 64
 /**
@@ -112,11 +112,12 @@ function fit(
   state: GraphState,
   works: readonly Work[],
   bytes: number,
+  standing: Standing = {},
 ): { views: readonly WorkView[]; bytesLeft: number } {
   const views: WorkView[] = []
   let [json, text] = [bytes, bytes]
   for (const work of works) {
-    const view = workView(state, work)
+    const view = workView(state, work, standing)
     json -= Buffer.byteLength(JSON.stringify(view)) + 1
     text -= Buffer.byteLength(renderWork(view)) + 1
     if (Math.min(json, text) < 0 && views.length > 0) return { views, bytesLeft: 0 }
@@ -131,24 +132,25 @@ function fit(
  *
  * @returns `undefined` for a cursor that is none of this graph.
  */
-export function viewOf(state: GraphState, cursor?: string): GraphView | undefined {
-  if (cursor === undefined) return firstPage(state)
+export function viewOf(state: GraphState, cursor?: string, standing?: Standing): GraphView | undefined {
+  if (cursor === undefined) return firstPage(state, standing)
   const place = readCursor(state.graphId, cursor)
   switch (place?.section) {
     case 'work':
-      return livePage(state, place.key)
+      return livePage(state, place.key, standing)
     case 'ended':
       return endedPage(state, place.key)
     case 'since':
-      return changesPage(state, place.since, place.key)
+      return changesPage(state, { since: place.since, afterOrdinal: place.key, standing })
     case undefined:
       return undefined
   }
 }
 
-function firstPage(state: GraphState): GraphView {
+function firstPage(state: GraphState, standing?: Standing): GraphView {
   const ended = endedOf(state, Number.POSITIVE_INFINITY, ENDED_BYTES)
-  const live = liveOf(state, 0, VIEW_BYTES - ENDED_BYTES + ended.bytesLeft)
+  const bytes = VIEW_BYTES - ENDED_BYTES + ended.bytesLeft
+  const live = liveOf(state, { afterOrdinal: 0, bytes, standing })
   return viewWith(state, {
     live: live.views,
     ended: ended.views,
@@ -157,8 +159,8 @@ function firstPage(state: GraphState): GraphView {
   })
 }
 
-function livePage(state: GraphState, afterOrdinal: number): GraphView {
-  const { views, next } = liveOf(state, afterOrdinal, VIEW_BYTES)
+function livePage(state: GraphState, afterOrdinal: number, standing?: Standing): GraphView {
+  const { views, next } = liveOf(state, { afterOrdinal, bytes: VIEW_BYTES, standing })
   return viewWith(state, { live: views, ended: [], nextCursor: next })
 }
 
@@ -167,9 +169,15 @@ function endedPage(state: GraphState, beforeChangeSeq: number): GraphView {
   return viewWith(state, { live: [], ended: views, endedCursor: next })
 }
 
-function liveOf(state: GraphState, afterOrdinal: number, bytes: number) {
+interface LivePage {
+  readonly afterOrdinal: number
+  readonly bytes: number
+  readonly standing: Standing | undefined
+}
+
+function liveOf(state: GraphState, { afterOrdinal, bytes, standing }: LivePage) {
   const works = pendingWorks(state, { afterOrdinal, limit: VIEW_PAGE + 1 })
-  const { views, bytesLeft } = fit(state, works.slice(0, VIEW_PAGE), bytes)
+  const { views, bytesLeft } = fit(state, works.slice(0, VIEW_PAGE), bytes, standing)
   const last = works[views.length - 1]
   const hasMore = works.length > views.length && last !== undefined
   return { views, bytesLeft, next: hasMore ? cursorFor(state.graphId, 'work', last.ordinal) : undefined }
@@ -184,16 +192,20 @@ function endedOf(state: GraphState, beforeChangeSeq: number, bytes: number) {
 }
 
 /** Counts, what runs and what is next: nothing of what ended. */
-export function summaryOf(state: GraphState): GraphView {
+export function summaryOf(state: GraphState, standing?: Standing): GraphView {
   const works = pendingWorks(state, { limit: VIEW_PAGE })
   const frontier = works.filter((work) => work.status !== 'waiting').slice(0, 16)
-  const { views } = fit(state, frontier, VIEW_BYTES / 2)
+  const { views } = fit(state, frontier, VIEW_BYTES / 2, standing)
   return viewWith(state, { live: views, ended: [] })
 }
 
 /** What changed since an earlier view; the whole first page where that is not known any more. */
-export function changesSince(state: GraphState, since: number): GraphView | UnchangedView {
-  const view = changesPage(state, since, 0)
+export function changesSince(
+  state: GraphState,
+  since: number,
+  standing?: Standing,
+): GraphView | UnchangedView {
+  const view = changesPage(state, { since, afterOrdinal: 0, standing })
   const { known, graphId, phase, seq, counts } = view
   const isNew = view.since === undefined || view.live.length + view.ended.length > 0
   return isNew || view.exhaustedWakes !== undefined ? view : { known, graphId, phase, seq, counts, since }
@@ -203,13 +215,16 @@ export function changesSince(state: GraphState, since: number): GraphView | Unch
  * The changed works in order of addition, so that a page has a place to go on from: a work that
  * changes meanwhile is shown as it is then, or by the next view since this one's `seq`.
  */
-function changesPage(state: GraphState, since: number, afterOrdinal: number): GraphView {
+function changesPage(
+  state: GraphState,
+  { since, afterOrdinal, standing }: { since: number; afterOrdinal: number; standing: Standing | undefined },
+): GraphView {
   const changed = changedWorks(state, since)
-  if (changed === undefined) return firstPage(state)
+  if (changed === undefined) return firstPage(state, standing)
   const works = changed
     .filter((work) => work.ordinal > afterOrdinal)
     .toSorted((a, b) => a.ordinal - b.ordinal)
-  const view = selectionOf(state, works)
+  const view = selectionOf(state, works, standing)
   const last = works[view.live.length + view.ended.length - 1]
   return {
     ...view,
@@ -221,8 +236,8 @@ function changesPage(state: GraphState, since: number, afterOrdinal: number): Gr
 }
 
 /** A view of some works only, with the counts of all; `omitted` counts the rest of the graph. */
-export function selectionOf(state: GraphState, works: readonly Work[]): GraphView {
-  const { views } = fit(state, works.slice(0, VIEW_PAGE), VIEW_BYTES)
+export function selectionOf(state: GraphState, works: readonly Work[], standing?: Standing): GraphView {
+  const { views } = fit(state, works.slice(0, VIEW_PAGE), VIEW_BYTES, standing)
   const isOver = (at: number): boolean => works[at]?.endedAt !== undefined
   return {
     ...viewWith(state, {

@@ -1,6 +1,7 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
 import type { GraphRecord, GraphState, Work } from 'dsh-graph-control'
 import { brief, costOf, firstOf } from './data-text.ts'
+import { underWayOf } from './limits.ts'
 
 const INSTRUCTION_CHARS = 120
 const SUMMARY_CHARS = 160
@@ -38,10 +39,20 @@ export interface WorkView {
   readonly moreResults?: number
 }
 
-export function workView(state: GraphState, work: Work): WorkView {
+/** What the state alone does not say of the works that could begin. */
+export interface Standing {
+  /** Activations that may be under way at once. */
+  readonly slots?: number
+  /** Another process holds the root's lease, and does what is done. */
+  readonly drivenElsewhere?: boolean
+  /** A ceiling that keeps works from beginning for now. */
+  readonly ceiling?: string
+}
+
+export function workView(state: GraphState, work: Work, standing: Standing = {}): WorkView {
   const { workId, title, status, target, inputIds, operatorId, reason, replacedBy, itemWorkIds } = work
   const claim = claimView(state, work)
-  const waitsFor = waitsForOf(state, work)
+  const waitsFor = waitsForOf(state, work, standing)
   const records = work.recordIds.slice(0, LISTED).flatMap((id) => state.records.get(id) ?? [])
   const results = firstOf(records.map(resultView), RESULTS_BYTES, (result) =>
     costOf(result.summary + (result.name ?? '') + result.recordId),
@@ -94,8 +105,8 @@ function claimView(state: GraphState, { claimId, status }: Work): WorkView['clai
   }
 }
 
-/** What has to happen before the work goes on; nothing for one that runs or is over. */
-export function waitsForOf(state: GraphState, work: Work): readonly string[] {
+/** What has to happen before the work goes on; nothing for one that runs here or is over. */
+export function waitsForOf(state: GraphState, work: Work, standing: Standing = {}): readonly string[] {
   if (work.endedAt !== undefined) return []
   if (state.phase === 'draft') return ['the draft to be committed']
   const claim = work.claimId === undefined ? undefined : state.claims.get(work.claimId)
@@ -105,10 +116,25 @@ export function waitsForOf(state: GraphState, work: Work): readonly string[] {
   }
   if (claim?.notBefore !== undefined) return [`a retry at ${new Date(claim.notBefore).toISOString()}`]
   if (work.status === 'waiting') return listed(work.waitingFor)
+  if (standing.drivenElsewhere === true) return ['another process, which has this graph']
   if (work.status !== 'ready') return []
   const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
   const holder = busy === undefined ? undefined : state.claims.get(busy)?.workId
-  return [holder === undefined ? 'a free slot' : `its operator, which does ${holder}`]
+  return [holder === undefined ? slotOf(state, work, standing) : `its operator, which does ${holder}`]
+}
+
+/** Its place among those that could begin, and how many may be under way. */
+function slotOf(state: GraphState, { workId }: Work, { ceiling, slots }: Standing): string {
+  if (ceiling !== undefined) return ceiling
+  const taken = underWayOf(state)
+  if (slots === undefined) return 'a free slot'
+  if (taken < slots) return `its turn: ${taken} of ${slots} slots are taken`
+  let place = 1
+  for (const id of state.live.ready.keys()) {
+    if (id === workId) break
+    place += 1
+  }
+  return `a free slot: all ${slots} are taken, place ${place} of ${state.live.ready.size} in line`
 }
 
 function listed(ids: readonly string[]): readonly string[] {

@@ -9,7 +9,7 @@ import { AgentGraphError } from './errors.ts'
 import type { RootGraphs } from './root-graphs.ts'
 import type { GraphCall, YieldAnswer, YieldInput } from './types.ts'
 import { selectionOf, VIEW_PAGE, type GraphView } from './view.ts'
-import { waitsForOf } from './work-view.ts'
+import { waitsForOf, type Standing } from './work-view.ts'
 
 const TOLD_WAITS = 16
 const TOLD_BYTES = 2 * 1024
@@ -18,6 +18,7 @@ export async function yieldGraph(
   graphs: RootGraphs,
   call: GraphCall,
   input: YieldInput,
+  standingOf: (state: GraphState) => Standing = () => ({}),
 ): Promise<{ readonly answer: YieldAnswer; readonly changed?: GraphView }> {
   const before = await graphs.own(input.graphId)
   if (before === undefined) throw await graphs.unknown(input.graphId)
@@ -30,7 +31,7 @@ export async function yieldGraph(
     ...(input.reason === undefined ? {} : { reason: input.reason }),
   })
   const now = (await graphs.store.readGraph(before.graphId)) ?? before
-  const waitingFor = waitsOf(now)
+  const waitingFor = waitsOf(now, standingOf(now))
   const answer = {
     graphId: now.graphId,
     wakeId: wait.waitId,
@@ -129,9 +130,9 @@ function heldWorks({ live, claims, works }: GraphState): readonly Work[] {
   })
 }
 
-function waitsOf(state: GraphState): readonly string[] {
+function waitsOf(state: GraphState, standing: Standing): readonly string[] {
   const lines = pendingWorks(state, { limit: TOLD_WAITS }).map((work) => {
-    const waits = waitsForOf(state, work)
+    const waits = waitsForOf(state, work, standing)
     return waits.length === 0 ? `${work.workId} (${work.status})` : `${work.workId}: ${waits.join(', ')}`
   })
   return firstOf(lines, TOLD_BYTES, costOf)

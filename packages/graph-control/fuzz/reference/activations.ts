@@ -41,7 +41,7 @@ export function provision(graph: RefGraph, request: ProvisionRequest, at: number
     .keep(!graph.operators.some((o) => o.targetSessionId === operator.targetSessionId), 'provision-conflict')
     .keep(!turns.includes(operator.initialTurnId), 'provision-conflict')
     .keep(!runs.includes(operator.initialRunId), 'provision-conflict')
-    .then(() => {
+    .allow(() => {
       graph.operators.push({ ...operator, provisionedAt: at })
       if (work !== undefined) work.operatorId = operator.operatorId
       graph.seq += 1
@@ -95,7 +95,7 @@ export function claim(graph: RefGraph, request: ClaimRequest, at: number, revisi
     .keep(!isBusy, 'intent-claim-conflict')
     .keep(isFree(graph, request, 'Turn'), 'intent-claim-conflict')
     .keep(isFree(graph, request, 'Run'), 'intent-claim-conflict')
-    .then(() => {
+    .allow(() => {
       graph.claims.push({ request, claimedAt: at, status: 'claimed', attempt: 0, holds: 0, left: [] })
       if (work !== undefined) work.claimId = request.claimId
       graph.seq += 1
@@ -176,7 +176,7 @@ export function again(graph: RefGraph, { claimId, lostAttempt, reason, notBefore
   if (held === undefined) return refused('intent-not-found')
   const rules = executing(graph, held)
   if (rules.broken.length === 0 && held.attempt === lostAttempt + 1) return kept({ attempt: held.attempt })
-  return rules.keep(held.attempt === lostAttempt, 'attempt-conflict').then(() => {
+  return rules.keep(held.attempt === lostAttempt, 'attempt-conflict').allow(() => {
     held.attempt += 1
     held.retryReason = reason
     delete held.hold
@@ -208,7 +208,7 @@ export function hold(graph: RefGraph, { claimId, attempt, kind, reason }: Hold, 
   if (held === undefined) return refused('intent-not-found')
   const rules = executing(graph, held).keep(held.attempt === attempt, 'attempt-conflict')
   if (rules.broken.length === 0 && held.hold !== undefined) return kept({ attempt })
-  return rules.then(() => {
+  return rules.allow(() => {
     held.hold = { kind, reason, heldAt: at }
     held.holds += 1
     graph.seq += 1
@@ -234,7 +234,7 @@ export function settle(graph: RefGraph, request: SettleRequest, at: number): Ver
     .keep(isLive(held) && held.attempt === attempt, 'attempt-conflict')
     .keep(held.status !== 'claimed' || attempt === 0, 'attempt-conflict')
     .keep(attempt > 0 || outcome !== 'completed', 'attempt-conflict')
-    .then(() => {
+    .allow(() => {
       held.status = 'settled'
       held.outcome = outcome
       delete held.hold

@@ -72,8 +72,19 @@ function compareHead(state: GraphState, graph: RefGraph): void {
   const isClosed = graph.finish !== undefined
   deepStrictEqual(
     {
-      ...{ rootSessionId, seq, revision, changeSeq, seenChangeSeq, phase, closed, finish, createdAt, fence },
-      ...{ wait: state.wait, counts: state.counts, usage: state.usage },
+      rootSessionId,
+      seq,
+      revision,
+      changeSeq,
+      seenChangeSeq,
+      phase,
+      closed,
+      finish,
+      createdAt,
+      fence,
+      wait: state.wait,
+      counts: state.counts,
+      usage: state.usage,
     },
     {
       rootSessionId: graph.root,

@@ -38,7 +38,7 @@ export function update(graph: RefGraph, request: ScheduleUpdateRequest, at: numb
     rules.keep(whyNoRetry(graph, workId) === undefined && !isReplaced, 'work-conflict')
   }
   if (!rules.broken.includes('work-conflict')) ruleOutcome(rules, graph, request, at)
-  return rules.then(() => {
+  return rules.allow(() => {
     if (root !== undefined) open(graph, root, at)
     move(graph, request, at)
     graph.seq += 1
@@ -49,6 +49,9 @@ export function update(graph: RefGraph, request: ScheduleUpdateRequest, at: numb
 /** Rules on what the update would lead to. */
 function ruleOutcome(rules: Rules, graph: RefGraph, request: ScheduleUpdateRequest, at: number): void {
   const { addWork, retry: retries = [], finish } = request
+  const stopped = structuredClone(graph)
+  move(stopped, { ...request, addWork: [], retry: [] }, at)
+  rules.keep(!retries.some(({ workId }) => whyNoRetry(stopped, workId) === 'still running'), 'work-conflict')
   const after = structuredClone(graph)
   move(after, request, at)
   const isOfUpdate = (work: RefWork) => addWork.some((asked) => asked.workId === work.id)
@@ -78,7 +81,12 @@ function isSame(known: ScheduleUpdate, request: ScheduleUpdateRequest): boolean 
     finish,
     draft,
   }: ScheduleUpdateRequest) => ({
-    ...{ updateFingerprint, addWork, stop, again, finish, draft },
+    updateFingerprint,
+    addWork,
+    stop,
+    again,
+    finish,
+    draft,
   })
   return isDeepStrictEqual(parts(known), parts(request))
 }

@@ -25,7 +25,7 @@ export class Rules {
   }
 
   /** The refusal, or what `act` says when no rule is broken. */
-  then(act: () => Verdict): Verdict {
+  allow(act: () => Verdict): Verdict {
     return this.broken.length > 0 ? { refused: this.broken } : act()
   }
 }

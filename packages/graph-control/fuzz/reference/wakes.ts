@@ -70,7 +70,7 @@ export function wake(graph: RefGraph, asked: WakeAsked, at: number): Verdict {
     .keep(snapshotVersion <= changeSeqOf(graph), 'wake-conflict')
     .keep(dueAt !== undefined || openWakeOf(graph) === undefined, 'wake-conflict')
     .keep(dueAt === undefined || graph.toCome.length < 64, 'wake-conflict')
-    .then(() => {
+    .allow(() => {
       graph.wakes.push({ ...asked, status: 'pending', attempts: 0, createdAt: at, updatedAt: at })
       if (dueAt !== undefined) graph.toCome.push(wakeId)
       graph.seq += 1

@@ -31,7 +31,7 @@ export function end(graph: RefGraph, work: RefWork, over: RefEnd): void {
 export function settle(graph: RefGraph, at: number): void {
   for (let moved = true; moved;) {
     moved = false
-    for (const work of [...graph.works]) {
+    for (const work of graph.works.slice()) {
       if (work.over === undefined && !work.isAdmitted && move(graph, work, at)) moved = true
     }
   }

@@ -1,0 +1,176 @@
+/**
+ * One look of a page at the graph of a session: first the whole, then what changed, at most
+ * {@link RATE_MS} apart. A page that comes back tells what it has and gets the rest.
+ *
+ * Owns: what has been sent, and when the next is. Does not own: the connection.
+ */
+import {
+  changedWorks,
+  type Claim,
+  type GraphControl,
+  type GraphEpoch,
+  type GraphState,
+  type Work,
+} from 'dsh-graph-control'
+import type { FeedMessage, GraphHead } from './wire.ts'
+import { graphHead, workCard } from './work-card.ts'
+
+/** Works in one message. */
+export const PAGE_WORKS = 200
+const RATE_MS = 40
+/** A page that takes nothing is asked again this much later. */
+const FULL_MS = 250
+
+export interface GraphWatchOptions {
+  readonly store: GraphControl
+  readonly key: number
+  readonly sessionId: string
+  /** Default: the newest graph, also of epochs to come. */
+  readonly graphId?: string | undefined
+  readonly have?: { readonly graphId: string; readonly seq: number } | undefined
+  /** Not called after {@link GraphWatch.close}. */
+  readonly send: (message: FeedMessage) => void
+  /** The page has not taken yet what it was sent. */
+  readonly isFull: () => boolean
+}
+
+export class GraphWatch {
+  private readonly options: GraphWatchOptions
+  /** What the page has. */
+  private sent: { readonly graphId: string; readonly seq: number } | undefined
+  private claims: ReadonlyMap<string, Claim> = new Map()
+  private epochs: readonly GraphEpoch[] | undefined
+  private toldNone = false
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private busy = false
+  private dirty = false
+  private closed = false
+
+  constructor(options: GraphWatchOptions) {
+    this.options = options
+    this.sent = options.have
+    this.dirty = true
+    void this.flush()
+  }
+
+  /** Something was committed to a graph of some root. */
+  committed({ rootSessionId, graphId }: GraphState): void {
+    if (rootSessionId !== this.options.sessionId || this.closed) return
+    if (this.epochs?.some((epoch) => epoch.graphId === graphId) !== true) this.epochs = undefined
+    this.dirty = true
+    this.schedule(RATE_MS)
+  }
+
+  close(): void {
+    this.closed = true
+    clearTimeout(this.timer)
+  }
+
+  private schedule(ms: number): void {
+    if (this.timer !== undefined || this.busy || this.closed) return
+    this.timer = setTimeout(() => {
+      this.timer = undefined
+      void this.flush()
+    }, ms)
+  }
+
+  private async flush(): Promise<void> {
+    if (this.busy || this.closed || !this.dirty) return
+    if (this.options.isFull()) return this.schedule(FULL_MS)
+    this.busy = true
+    this.dirty = false
+    try {
+      await this.tell()
+    } catch (error) {
+      this.refuse(error)
+    } finally {
+      this.busy = false
+    }
+    if (this.dirty) this.schedule(RATE_MS)
+  }
+
+  private async tell(): Promise<void> {
+    const { store, sessionId } = this.options
+    this.epochs ??= await store.listEpochs(sessionId)
+    const graphId = this.options.graphId ?? this.epochs.at(-1)?.graphId
+    const state = graphId === undefined ? undefined : await store.readGraph(graphId)
+    if (this.closed) return
+    if (state === undefined || state.rootSessionId !== sessionId || state.seq === 0) return this.tellNone()
+    const head = graphHead(state, this.epochs)
+    const missed = this.sent?.graphId === state.graphId ? changedWorks(state, this.sent.seq) : undefined
+    const moved = this.movedOn(state)
+    if (missed === undefined) await this.sendAll(state, head)
+    else this.sendChanged(state, head, [...new Set([...missed, ...moved])])
+    this.sent = { graphId: state.graphId, seq: state.seq }
+  }
+
+  /**
+   * Works whose live attempt is another, or is held or let go: that is told of their claims, and the
+   * works themselves stay as they were.
+   */
+  private movedOn(state: GraphState): readonly Work[] {
+    const before = this.claims
+    const claims = new Map<string, Claim>()
+    const moved: Work[] = []
+    for (const claimId of state.live.claims.keys()) {
+      const claim = state.claims.get(claimId)
+      const work = claim === undefined ? undefined : state.works.get(claim.workId)
+      if (claim === undefined || work === undefined) continue
+      claims.set(claimId, claim)
+      if (before.get(claimId) !== claim) moved.push(work)
+    }
+    this.claims = claims
+    return moved
+  }
+
+  private tellNone(): void {
+    this.sent = undefined
+    if (this.toldNone) return
+    this.toldNone = true
+    this.send({ type: 'none', key: this.options.key })
+  }
+
+  private async sendAll(state: GraphState, head: GraphHead): Promise<void> {
+    const { key } = this.options
+    this.toldNone = false
+    this.send({ type: 'snapshot', key, head })
+    let page: Work[] = []
+    let left = state.works.size
+    for (const work of state.works.values()) {
+      page.push(work)
+      left -= 1
+      if (page.length < PAGE_WORKS || left === 0) continue
+      this.sendPage(state, head, page)
+      page = []
+      // A large graph is not a reason to keep everybody else waiting.
+      await new Promise((resolve) => setImmediate(resolve))
+      if (this.closed) return
+    }
+    this.sendPage(state, head, page, true)
+  }
+
+  private sendChanged(state: GraphState, head: GraphHead, missed: readonly Work[]): void {
+    for (let at = 0; at === 0 || at < missed.length; at += PAGE_WORKS)
+      this.sendPage(state, head, missed.slice(at, at + PAGE_WORKS))
+  }
+
+  private sendPage(state: GraphState, head: GraphHead, works: readonly Work[], last = false): void {
+    const cards = works.map((work) => workCard(state, work))
+    this.send({ type: 'works', key: this.options.key, head, works: cards, ...(last ? { last } : {}) })
+  }
+
+  private refuse(error: unknown): void {
+    const { key } = this.options
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    this.send({
+      type: 'refused',
+      key,
+      code: typeof code === 'string' ? code : 'failed',
+      message: typeof message === 'string' ? message.slice(0, 500) : 'the graph cannot be read',
+    })
+  }
+
+  private send(message: FeedMessage): void {
+    if (!this.closed) this.options.send(message)
+  }
+}

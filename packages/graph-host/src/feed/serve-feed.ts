@@ -1,0 +1,65 @@
+/**
+ * Puts the feed on DSH's web server where there is one: the socket with the live picture and the
+ * calls beside it. Everything ends with the context.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { GraphControl } from 'dsh-graph-control'
+import { CodeRuns } from './code-runs.ts'
+import { FeedDesk } from './feed-calls.ts'
+import { FeedSocket } from './feed-socket.ts'
+import type { CodeGraphs, Connection, RpcAnswer, WebServer } from './host-services.ts'
+import { Tickets } from './same-origin.ts'
+import type { FeedPath } from './wire.ts'
+
+const CHANNEL = '/dsh-graph-host'
+// The RPC channel owns the path below its name; the longer, exact path is the socket's.
+const SOCKET: FeedPath = '/dsh-graph-host/feed'
+
+export function serveFeed(ctx: Context, store: GraphControl): void {
+  ctx.inject(['webServer', 'connection'], (web) => {
+    const server = web.get('webServer') as unknown as WebServer
+    const tickets = new Tickets()
+    const desk = new FeedDesk({
+      store,
+      tickets,
+      codeGraphs: () => ctx.get('graphTools') as CodeGraphs | undefined,
+    })
+    const runs = new CodeRuns(web)
+    const socket = new FeedSocket({ store, tickets, runs })
+    web.effect(
+      () => () => {
+        socket.close()
+        runs.close()
+      },
+      'graph feed',
+    )
+    web.effect(
+      () =>
+        server.registerUpgrade({
+          path: SOCKET,
+          handler: (request, raw, head) => socket.upgrade(request, raw, head),
+        }),
+      'graph feed socket',
+    )
+    const { connection } = web as unknown as { connection: Connection }
+    connection.rpc.handle(CHANNEL, (endpoint, payload) => answered(desk, endpoint, payload), {
+      authority: 'trusted-host',
+    })
+  })
+}
+
+async function answered(desk: FeedDesk, endpoint: string, payload: unknown): Promise<RpcAnswer> {
+  try {
+    return { ok: true, value: await desk.answer(endpoint, payload) }
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    return {
+      ok: false,
+      error: {
+        code: 'bad-request',
+        message: typeof message === 'string' ? message : `refused: ${String(code)}`,
+        details: { issues: [] },
+      },
+    }
+  }
+}
