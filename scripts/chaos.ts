@@ -7,6 +7,8 @@ interface Summary {
   readonly failed: number
   readonly lost: number
   readonly doubled: number
+  /** What the kills hit. */
+  readonly kills?: Readonly<Record<string, number>>
   readonly failures: readonly { readonly round: number; readonly seed: number; readonly text: string }[]
 }
 
@@ -42,10 +44,11 @@ for (const target of chosen(targets, options.target)) {
       { suite: summary.suite, ...failure },
       `${summary.suite} round ${failure.round} failed, --seed ${failure.seed}: ${failure.text}`,
     )
+  const kills = Object.entries(summary.kills ?? {}).map(([moment, count]) => `${moment} ${count}`)
   emit(
     options.json,
     summary,
-    `${summary.suite}: ${summary.rounds} rounds, ${summary.failed} failed, ${summary.lost} lost, ${summary.doubled} doubled`,
+    `${summary.suite}: ${summary.rounds} rounds, ${summary.failed} failed, ${summary.lost} lost, ${summary.doubled} doubled${kills.length === 0 ? '' : `; killed at ${kills.join(', ')}`}`,
   )
   if (summary.failed > 0) process.exitCode = 1
 }

@@ -1,19 +1,18 @@
 /**
- * SIGKILL at random moments. A round is one folder: a child accepts numbered runs on three sessions
- * and is killed one to three times, then it may finish. Afterwards every accepted run has exactly one
- * terminal entry, no run's message stands twice in a session, and the messages stand in the order in
- * which their runs were accepted.
+ * SIGKILL at random moments of a real `dsh --profile headless`. A round is one DSH home: a process accepts
+ * numbered runs on three sessions and is killed one to three times, then it may finish. Afterwards every
+ * accepted run has exactly one terminal entry, no run's message stands twice in a session, and the
+ * messages stand in the order in which their runs were accepted.
  *
- * `node accept-chaos.ts [rounds] [seed]` prints the figures.
+ * `node loop-chaos.ts [rounds] [seed]` prints the figures.
  */
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
 import { sqliteLog } from 'dsh-durable-log'
-import { SESSIONS, type Report } from './accept-child.ts'
+import { follow, setStage, start, type Life, type Stage } from './headless-process.ts'
+import { SESSIONS, type Report } from './headless-runner.ts'
 
 export interface ChaosOptions {
   readonly rounds: number
@@ -31,22 +30,18 @@ export interface ChaosResult {
   readonly failures: Array<{ round: number; seed: number; text: string }>
   /**
    * What the kills hit: `boot`, nothing was told yet; `accepting`, not every run was accepted;
-   * `running`, runs were open; `rest`, every run was settled.
+   * `turns`, runs were under way; `rest`, every run was settled. Aimed at in equal shares.
    */
   readonly kills: Readonly<Record<string, number>>
 }
 
+const MOMENTS = ['boot', 'accepting', 'turns', 'rest'] as const
+type Moment = (typeof MOMENTS)[number]
+
 const RUNS = 24
 const LIFE_LIMIT_MS = 60_000
-
-type Child = ChildProcessByStdio<null, Readable, Readable>
-
-/** What a life of the child told before it ended. */
-interface Life {
-  readonly reports: readonly Report[]
-  readonly code: number | null
-  readonly errors: string
-}
+/** A boot takes about as long. */
+const BOOT_MS = 900
 
 interface Findings {
   lost: number
@@ -71,19 +66,20 @@ export async function run(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 async function playRound(random: () => number, kills: Record<string, number>): Promise<Findings> {
-  const folder = await mkdtemp(join(tmpdir(), 'accept-chaos-'))
+  const folder = await mkdtemp(join(tmpdir(), 'loop-chaos-'))
+  const stage = setStage(folder)
   const acked = new Map<number, string>()
   try {
     const lives = 1 + Math.floor(random() * 3)
     for (let life = 0; life < lives; life += 1) {
-      const { reports } = await liveAndDie(folder, acked.size, random)
+      const { reports } = await liveAndDie(stage, acked.size, random)
       remember(acked, reports)
-      const moment = reports.length === 0 ? 'boot' : await momentOf(folder)
+      const moment = reports.length === 0 ? 'boot' : await momentOf(stage)
       kills[moment] = (kills[moment] ?? 0) + 1
     }
-    const last = await liveToTheEnd(folder, acked.size)
+    const last = await liveToTheEnd(stage, acked.size)
     remember(acked, last.reports)
-    return await examine(folder, acked, last)
+    return await examine(stage, acked, last)
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -94,82 +90,72 @@ function remember(acked: Map<number, string>, reports: readonly Report[]): void 
 }
 
 /** Read from what the kill left on the medium. */
-async function momentOf(folder: string): Promise<string> {
-  const log = sqliteLog({ path: join(folder, 'log.sqlite') })
+async function momentOf({ database }: Stage): Promise<Moment> {
+  if (!existsSync(database)) return 'boot'
+  const log = sqliteLog({ path: database })
   try {
     const counts: Record<string, number> = {}
     for (const sessionId of SESSIONS) {
       for (const { type } of await log.read(`run/${sessionId}`)) counts[type] = (counts[type] ?? 0) + 1
     }
     const { 'run/accepted': accepted = 0, 'run/settled': settled = 0 } = counts
-    return accepted < RUNS ? 'accepting' : settled < RUNS ? 'running' : 'rest'
+    return accepted < RUNS ? 'accepting' : settled < RUNS ? 'turns' : 'rest'
   } finally {
     await log.close()
   }
 }
 
-function start(folder: string, from: number): Child {
-  const script = join(import.meta.dirname, 'accept-child.ts')
-  const args = ['--disable-warning=ExperimentalWarning', script, folder, String(from), String(RUNS)]
-  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
-/** Kills the child some milliseconds after some line of it, or while it boots. */
-async function liveAndDie(folder: string, from: number, random: () => number): Promise<Life> {
-  const child = start(folder, from)
-  const atBoot = random() < 0.15
-  const lines = atBoot ? 0 : 1 + Math.floor(random() * (RUNS - from + 2 + random() * RUNS))
-  const delayMs = random() * (atBoot ? 400 : 12)
+/** Kills the process around a moment that is drawn, some milliseconds after what tells of it. */
+async function liveAndDie(stage: Stage, from: number, random: () => number): Promise<Life> {
+  const open = from < RUNS ? MOMENTS : MOMENTS.filter((moment) => moment !== 'accepting')
+  const moment = open[Math.floor(random() * open.length)] ?? 'boot'
+  const lines = moment === 'boot' ? 0 : linesUntil(moment, from, random)
+  const delayMs = random() * (moment === 'boot' ? BOOT_MS : 4)
+  const child = start(stage, `${from} ${RUNS}`)
   let timer: NodeJS.Timeout | undefined
   const kill = (): void => {
     timer ??= setTimeout(() => child.kill('SIGKILL'), delayMs)
   }
   if (lines === 0) kill()
-  const life = await follow(child, (count) => {
-    if (count >= lines) kill()
+  const life = await follow(child, (reports) => {
+    if (reports.length >= lines) kill()
   })
   clearTimeout(timer)
   return life
 }
 
-async function liveToTheEnd(folder: string, from: number): Promise<Life> {
-  const child = start(folder, from)
+/** How many lines a life says before a moment of it: one, then an ack each, then a settlement each. */
+function linesUntil(moment: Exclude<Moment, 'boot'>, from: number, random: () => number): number {
+  const acks = RUNS - from
+  switch (moment) {
+    case 'accepting':
+      return 1 + Math.floor(random() * acks)
+    case 'turns':
+      return 1 + acks + Math.floor(random() * (RUNS - 2))
+    case 'rest':
+      return 1 + acks + RUNS
+  }
+}
+
+async function liveToTheEnd(stage: Stage, from: number): Promise<Life> {
+  const child = start(stage, `${from} ${RUNS}`)
   const timer = setTimeout(() => child.kill('SIGKILL'), LIFE_LIMIT_MS)
   const life = await follow(child, () => undefined)
   clearTimeout(timer)
   return life
 }
 
-async function follow(child: Child, onLine: (count: number) => void): Promise<Life> {
-  const reports: Report[] = []
-  let errors = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
-  const ended = new Promise<number | null>((done) => child.once('close', done))
-  for await (const line of createInterface({ input: child.stdout })) {
-    const parsed = parse(line)
-    if (parsed === undefined) continue
-    reports.push(parsed)
-    onLine(reports.length)
-  }
-  return { reports, code: await ended, errors }
-}
-
-/** The last line of a killed child may be torn. */
-function parse(line: string): Report | undefined {
-  try {
-    return JSON.parse(line) as Report
-  } catch {
-    return undefined
-  }
-}
-
-async function examine(folder: string, acked: ReadonlyMap<number, string>, last: Life): Promise<Findings> {
+async function examine(
+  { database }: Stage,
+  acked: ReadonlyMap<number, string>,
+  last: Life,
+): Promise<Findings> {
   const found: Findings = { lost: 0, doubled: 0, problems: [] }
   const told = last.reports.findLast((line) => line.kind === 'sessions')
   if (last.code !== 0 || told?.kind !== 'sessions') {
     found.problems.push(`the last life ended with code ${last.code}: ${last.errors.slice(-2000)}`)
   }
-  const log = sqliteLog({ path: join(folder, 'log.sqlite') })
+  const log = sqliteLog({ path: database })
   try {
     for (const sessionId of SESSIONS) {
       const stream = readStream(await log.read(`run/${sessionId}`))
