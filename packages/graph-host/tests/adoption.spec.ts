@@ -50,7 +50,11 @@ async function whenLive(host: Host, id = 'root'): Promise<Agent> {
   return root
 }
 
-const webServer = (ctx: Context) => void ctx.provide('webServer', {})
+/** Whatever is registered is never asked. */
+const webServer = (ctx: Context) => {
+  const register = () => () => undefined
+  ctx.provide('webServer', { register, registerUpgrade: register })
+}
 
 describe('a process that lives on', () => {
   it('goes on with a graph after a kill, and wakes its root, without anybody opening it', async () => {

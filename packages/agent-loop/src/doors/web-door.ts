@@ -36,24 +36,34 @@ export interface WebDoorDeps {
   readonly token: string
 }
 
-/** Opens the door while the web server is there. */
+/** Opens the door while the web server is there. A host without it is a host all the same, and says why. */
 export function openWebDoor(ctx: Context, deps: WebDoorDeps): void {
   ctx.inject(['webServer'], (child: Context) => {
     const server = child.get('webServer') as unknown as WebServer
     const calls = new WebCalls(deps)
     const sockets = new EventSockets(deps)
     child.effect(() => {
-      const undos = [
-        server.register({
-          kind: 'prefix',
-          path: WEB_PATH,
-          handler: (request, response) => calls.answer(request, response),
-        }),
-        server.registerUpgrade({
-          path: `${WEB_PATH}/events`,
-          handler: (request, socket, head) => sockets.open(request, socket, head),
-        }),
-      ]
+      const undos: (() => void)[] = []
+      try {
+        undos.push(
+          server.register({
+            kind: 'prefix',
+            path: WEB_PATH,
+            handler: (request, response) => calls.answer(request, response),
+          }),
+        )
+        undos.push(
+          server.registerUpgrade({
+            path: `${WEB_PATH}/events`,
+            handler: (request, socket, head) => sockets.open(request, socket, head),
+          }),
+        )
+      } catch (error) {
+        // A path is taken by whoever came first.
+        child
+          .logger('agent-loop-host')
+          .warn('%s', `there is no ${WEB_PATH} in the web server: ${String(error)}`)
+      }
       return async () => {
         for (const undo of undos) undo()
         await Promise.all([calls.close(), sockets.close()])

@@ -140,6 +140,23 @@ describe('the web door', () => {
     expect(await web.value('agent.wait', { runId, timeoutMs: 0 })).toMatchObject({ state: 'running' })
   })
 
+  it('is not there where somebody else has its path, and the host works all the same', async () => {
+    const web = await WebWorld.boot({ config: { webDoor: false } })
+    const server = web.world.ctx.get('webServer') as unknown as {
+      register(route: object): () => void
+    }
+    const undo = server.register({
+      kind: 'prefix',
+      path: '/agent-loop',
+      handler: (_request: unknown, response: { end(text: string): void }) => response.end('{"error":"mine"}'),
+    })
+    await web.world.unload()
+    await web.world.mount({ webDoor: true })
+    expect((await web.call('lanes', {})).body).toEqual({ error: 'mine' })
+    expect(web.world.host.lanes()).toEqual([])
+    undo()
+  })
+
   it('is not there when the profile says so', async () => {
     const web = await WebWorld.boot({ config: { webDoor: false } })
     expect((await web.call('lanes', {})).status).toBe(404)

@@ -101,18 +101,22 @@ export class World {
   }
 
   /** Loads the host alone, for the first time or again. */
-  async mount(): Promise<void> {
+  async mount(changes: Partial<Config> = {}): Promise<void> {
     this.row = await this.ctx.plugin({
       name: 'agent-loop-host-under-test',
       inject: ['agents', 'sessions', 'durableLog'],
       apply: async (live: Context) => {
         const { clock, leaseClock, processes, background } = this
-        this.runHost = await mountHost(live, this.config, {
-          clock,
-          leaseClock,
-          ...(processes === undefined ? {} : { processes }),
-          ...(background === undefined ? {} : { background }),
-        })
+        this.runHost = await mountHost(
+          live,
+          { ...this.config, ...changes },
+          {
+            clock,
+            leaseClock,
+            ...(processes === undefined ? {} : { processes }),
+            ...(background === undefined ? {} : { background }),
+          },
+        )
       },
     })
   }
