@@ -85,7 +85,12 @@ function workAt(n: number): ScriptedWork {
 /** The page shows the graph as it is in the store. */
 async function expectCaughtUp(): Promise<void> {
   const { seq } = await graph.state()
-  await expect.poll(() => page.view.getAttribute('data-seq'), PATIENCE).toBe(String(seq))
+  await expect
+    .poll(() => page.view.getAttribute('data-seq'), {
+      ...PATIENCE,
+      message: 'the page is where the store is',
+    })
+    .toBe(String(seq))
 }
 
 async function heapBytes(): Promise<number> {
