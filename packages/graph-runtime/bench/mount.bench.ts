@@ -24,13 +24,18 @@ function figure(bench: string, kind: MountKind, baseline: string): BenchFigure[]
     base: samples.map(({ bareUs }) => bareUs),
     baseline,
   })
-  if (kind !== 'plain') return [mount]
+  const cpu = figureOf(`${bench}-cpu`, 'µs', {
+    ours: samples.map(({ mountCpuUs }) => mountCpuUs),
+    base: samples.map(({ bareCpuUs }) => bareCpuUs),
+    baseline: `CPU time of all threads, ${baseline}`,
+  })
+  if (kind !== 'plain') return [mount, cpu]
   const lookUp = figureOf('mount-look-up', 'ns', {
     ours: samples.map(({ lookUpNs }) => lookUpNs),
     base: samples.map(({ lookUpOfFewNs }) => lookUpOfFewNs),
     baseline: 'cost among 1,000 graphs over its cost among 10',
   })
-  return [mount, lookUp]
+  return [mount, cpu, lookUp]
 }
 
 export async function run(): Promise<BenchFigure[]> {
