@@ -137,9 +137,9 @@ export class WakeDelivery {
     if (wake === undefined) return
     // An attempt that a crash cut off is taken up under its own id: its turn may have run already.
     let attemptId = wake.status === 'running' ? wake.currentAttemptId : undefined
-    let { attempts } = wake
+    let running = wake
     if (attemptId === undefined) {
-      attemptId = graphWakeAttemptId(wake.wakeId, attempts + 1)
+      attemptId = graphWakeAttemptId(wake.wakeId, wake.attempts + 1)
       const begun = await store.beginSupervisorWakeAttempt({
         graphId,
         wakeId: wake.wakeId,
@@ -147,15 +147,18 @@ export class WakeDelivery {
         maxAttempts,
       })
       if (!begun.acquired) return
-      attempts = begun.wake.attempts
+      running = begun.wake
     }
+    const { attempts } = running
+    // What a scheduled wake reports is decided as its attempt begins.
+    const told = (await store.readGraph(graphId)) ?? state
     const settle = { graphId, wakeId: wake.wakeId, attemptId }
     try {
       const status = await sender.deliver(
         {
           ...settle,
-          message: wakeMessage(state, attempts),
-          stillWanted: async () => isWanted(await store.readGraph(graphId), wake, attempts),
+          message: wakeMessage(told, running),
+          stillWanted: async () => isWanted(await store.readGraph(graphId), running, attempts),
         },
         this.abort.signal,
       )

@@ -196,6 +196,25 @@ describe('wakes', () => {
     expect(new Set(wakes.delivered.map((delivery) => delivery.wakeId)).size).toBe(1)
   })
 
+  it('tells nothing twice when more ends between a failed delivery and the next', async () => {
+    const executor = new HandExecutor()
+    const failing = Promise.withResolvers<never>()
+    let turns = 0
+    const wakes = new HandWakes(() => ((turns += 1) === 1 ? failing.promise : Promise.resolve('delivered')))
+    const options = { executor, wakes, wakeBackoffMs: 1, wakeDelayMs: 1, onError: () => undefined }
+    const { call, runOf, state } = await rig(options)
+    await call('update', { addWork: [work('a'), work('b')] })
+    await until(() => executor.started.length === 2)
+    executor.end(await runOf('a'), { outcome: 'completed', conclusion: 'x' })
+    await until(() => turns === 1)
+    executor.end(await runOf('b'), { outcome: 'completed', conclusion: 'y' })
+    await until(async () => (await state()).counts.pending === 0)
+    failing.reject(new Error('the model is away'))
+    await until(async () => (await state()).seenChangeSeq === 2)
+    const told = wakes.delivered.map(({ message }) => message.match(/^- \w+ completed$/gmu))
+    expect(told).toEqual([['- a completed'], ['- a completed'], ['- b completed']])
+  })
+
   it('keeps the pause after a failed delivery, whatever else is committed meanwhile', async () => {
     const executor = new HandExecutor()
     const wakes = new HandWakes(() => Promise.reject(new Error('the model is away')))
