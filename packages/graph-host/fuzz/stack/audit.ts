@@ -106,11 +106,17 @@ export class Audit {
       ({ status, wakeId }) => status === 'delivered' && before.wakes.get(wakeId)?.status !== 'delivered',
     )
     if (!isByWake) return
-    for (let seq = before.seenChangeSeq + 1; seq <= state.seenChangeSeq; seq += 1) toldByWake.add(seq)
+    for (const { endedChangeSeq = 0 } of before.works.values())
+      // What was undone before the wake came needs no telling any more.
+      if (endedChangeSeq > before.seenChangeSeq && endedChangeSeq <= state.seenChangeSeq)
+        toldByWake.add(endedChangeSeq)
   }
 
   private checkEnds({ ends, latest }: SeenGraph): void {
-    const counts = countsOf([...ends.values()].map(({ workId }) => workId))
+    // What is skipped comes back with the input for whose sake it was skipped.
+    const counts = countsOf(
+      [...ends.values()].filter(({ status }) => status !== 'skipped').map(({ workId }) => workId),
+    )
     for (const [workId, count] of counts) {
       const work = latest.works.get(workId)
       const retries = retriesOf(latest, work)

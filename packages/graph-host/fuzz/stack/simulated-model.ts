@@ -11,7 +11,8 @@ export interface SimulatedModelDeps {
   readonly minds: ReadonlyMap<string, RootMind>
   /** What a root would see if it looked. */
   readonly look: (rootId: string) => Promise<GraphState | undefined>
-  readonly onDecision: (rootId: string, decision: Decision) => void
+  /** @param heard what the root was told since it last answered. */
+  readonly onDecision: (rootId: string, decision: Decision, heard: string) => void
   /** An operator is asked about its chore for the first time in a turn. */
   readonly onChore: (sessionId: string, chore: Chore) => void
   /** Operators of a root that a model answers now. */
@@ -59,7 +60,7 @@ export class SimulatedModel extends LlmAdapter {
     const { messages } = options
     const isNewTurn = messages.at(-1)?.content.some(({ type }) => type === 'tool-result') !== true
     const decision = mind.decide(state, isNewTurn)
-    onDecision(mind.rootId, decision)
+    onDecision(mind.rootId, decision, newestInput(options))
     if (!(await pause(mind.thinkingMs(), options.signal))) return yield ABORTED
     if (decision.kind === 'fail') return yield* errorAnswer('UPSTREAM', 'the model does not answer')
     if (decision.kind === 'say') return yield* textAnswer(decision.text)
@@ -79,4 +80,10 @@ export class SimulatedModel extends LlmAdapter {
       working.delete(sessionId)
     }
   }
+}
+
+function newestInput({ messages }: GenerateOptions): string {
+  const answered = messages.findLastIndex(({ role }) => role === 'assistant')
+  const blocks = messages.slice(answered + 1).flatMap(({ content }) => content)
+  return blocks.map((block) => (block.type === 'text' ? block.text : block.type)).join(' | ')
 }

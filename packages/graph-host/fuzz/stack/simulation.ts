@@ -124,7 +124,9 @@ class Simulation {
       life,
       minds,
       look: graphOf,
-      onDecision: (rootId, decision) => isAlive() && this.tell(`${rootId} ${JSON.stringify(decision)}`),
+      onDecision: (rootId, decision, heard) => {
+        if (isAlive()) this.tell(`${rootId} hears ${JSON.stringify(heard)} and does ${JSON.stringify(decision)}`)
+      },
       onChore: (sessionId, chore) => {
         if (!isAlive()) return
         audit.choreBegun(sessionId, chore)
