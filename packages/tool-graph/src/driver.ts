@@ -13,6 +13,7 @@ import {
   GraphControlError,
   reconcile,
   stableHash,
+  type Claim,
   type GraphAction,
   type GraphState,
   type Work,
@@ -101,6 +102,22 @@ export class GraphDriver {
     await this.whenQuiet()
   }
 
+  private get maxNewActivations(): number {
+    return this.deps.options.maxNewActivations ?? DEFAULT_MAX_ACTIVATIONS
+  }
+
+  /** A held claim gave its permit away; once it may go on, it waits for one like any other. */
+  private hasPermit(state: GraphState, action: Performed): boolean {
+    if (action.kind !== 'start' && action.kind !== 'observe') return true
+    let running = 0
+    for (const claimId of state.live.claims.keys()) {
+      const claim = state.claims.get(claimId)
+      if (claimId === action.claimId || claim === undefined || claim.hold !== undefined) continue
+      if (this.underWay.has(runKey(claimId, attemptOf(claim)))) running += 1
+    }
+    return running < this.maxNewActivations
+  }
+
   private report(error: unknown, doing: string): void {
     this.deps.options.onError?.(error, doing)
   }
@@ -112,7 +129,7 @@ export class GraphDriver {
         const state = await this.deps.store.readGraph(this.graphId)
         if (state === undefined) return
         this.latest = state
-        const maxNewActivations = this.deps.options.maxNewActivations ?? DEFAULT_MAX_ACTIVATIONS
+        const { maxNewActivations } = this
         for (const action of reconcile(state, { maxNewActivations, now: Date.now() }))
           this.launch(state, action)
       } catch (error) {
@@ -143,7 +160,7 @@ export class GraphDriver {
     if (action.kind === 'wake' || action.kind === 'deliver') return this.wakes?.request()
     if (action.kind === 'look-again') return this.lookAt(action.at)
     const key = keyOf(action)
-    if (this.underWay.has(key)) return
+    if (this.underWay.has(key) || !this.hasPermit(state, action)) return
     const done = this.perform(state, action)
       .catch((error: unknown) => {
         if (this.abort.signal.aborted) return
@@ -253,6 +270,15 @@ function targetJson(state: GraphState, workId: string): Work['target'] | null {
   return state.works.get(workId)?.target ?? null
 }
 
+/** The attempt that a claim is at, or begins with. */
+function attemptOf({ admissionStatus, attempt }: Claim): number {
+  return Math.max(1, admissionStatus === 'claimed' ? attempt + 1 : attempt)
+}
+
+function runKey(claimId: string, attempt: number): string {
+  return `run:${claimId}#${attempt}`
+}
+
 /** Start and observe of one attempt are the same doing. */
 function keyOf(action: Performed): string {
   switch (action.kind) {
@@ -261,7 +287,7 @@ function keyOf(action: Performed): string {
       return `${action.kind}:${action.workId}`
     case 'start':
     case 'observe':
-      return `run:${action.claimId}#${Math.max(1, action.attempt)}`
+      return runKey(action.claimId, Math.max(1, action.attempt))
     case 'cancel':
       return `cancel:${action.claimId}`
   }
