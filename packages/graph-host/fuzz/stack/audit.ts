@@ -22,6 +22,8 @@ interface SeenGraph {
   readonly toldByWake: Set<number>
   /** Processes that ended while an attempt of a claim was live, by claim id. */
   readonly losses: Map<string, number>
+  /** Claims that gave their permit away for a time; what they wait for then does not show in a state. */
+  readonly held: Set<string>
 }
 
 export class Audit {
@@ -44,7 +46,7 @@ export class Audit {
     const { graphId } = state
     let seen = this.graphs.get(graphId)
     if (seen === undefined) {
-      seen = { latest: state, ends: new Map(), toldByWake: new Set(), losses: new Map() }
+      seen = { latest: state, ends: new Map(), toldByWake: new Set(), losses: new Map(), held: new Set() }
       this.graphs.set(graphId, seen)
       this.noteEnds(seen, state)
       return
@@ -54,7 +56,8 @@ export class Audit {
     this.noteEnds(seen, state)
     this.noteTold(seen, before, state)
     seen.latest = state
-    const live = [...state.live.claims.keys()].filter((id) => state.claims.get(id)?.hold === undefined)
+    for (const id of state.live.claims.keys()) if (state.claims.get(id)?.hold !== undefined) seen.held.add(id)
+    const live = [...state.live.claims.keys()].filter((id) => !seen.held.has(id))
     if (live.length > this.maxNewActivations)
       this.find(`${live.length} activations live at ${state.seq}, ${this.maxNewActivations} are allowed`)
   }
@@ -73,6 +76,15 @@ export class Audit {
   processEnded(): void {
     for (const { latest, losses } of this.graphs.values())
       for (const claimId of latest.live.claims.keys()) losses.set(claimId, (losses.get(claimId) ?? 0) + 1)
+  }
+
+  /** The host is gone for a moment, and with it the code graphs that ran in it. */
+  hostEnded(): void {
+    for (const { latest, losses } of this.graphs.values())
+      for (const claimId of latest.live.claims.keys()) {
+        const work = latest.works.get(latest.claims.get(claimId)?.workId ?? '')
+        if (work !== undefined && isDoneHere(latest, work)) losses.set(claimId, (losses.get(claimId) ?? 0) + 1)
+      }
   }
 
   /** All is over: what is stored must keep every promise. */
@@ -132,7 +144,7 @@ export class Audit {
       if (attempt > 1 + lost)
         this.find(`${workId} had ${attempt} attempts of ${claimId}, lost to ${lost} ends of processes`)
       const work = latest.works.get(workId)
-      if (work === undefined || work.target.kind === 'graph') continue
+      if (work === undefined || isDoneHere(latest, work)) continue
       const key = `${targetSessionId} ${work.joinedBy ?? workId}`
       allowed.set(key, (allowed.get(key) ?? 0) + beginnings(work, claim, lost))
     }
@@ -179,6 +191,12 @@ export class Audit {
 function beginnings({ replay }: Work, { attempt }: Claim, lost: number): number {
   // What nobody confirmed is not begun again; what is safe may be sent once more after each crash.
   return replay === undefined || replay === 'safe' ? attempt + lost : attempt
+}
+
+/** A code graph runs in the process; a follow-up on one does, too. */
+function isDoneHere({ operators, works }: GraphState, { operatorId, target }: Work): boolean {
+  if (target.kind !== 'operator') return target.kind === 'graph'
+  return works.get(operators.get(operatorId ?? '')?.workId ?? '')?.target.kind === 'graph'
 }
 
 /** An item is retried with the work that joins it. */

@@ -247,6 +247,7 @@ class Simulation {
     if (agent === undefined) return
     if (kind === 'person-speaks') return say(agent, 'how is it going?')
     if (kind === 'person-cancels') return void agent.cancel({ kind: 'user' })
+    this.audit.hostEnded()
     await this.unlessDead(now.life, now.composition.remount())
   }
 
