@@ -25,12 +25,23 @@ export interface Seat {
   readonly rootSessionId: string
   readonly kind: OperatorKind
   readonly label: string
+  /**
+   * Whether the session is written down before its model is asked: after a crash it then shows that the
+   * run was begun. Else a run that was just begun is begun again.
+   */
+  readonly isWrittenAhead: boolean
 }
 
-function compose({ kind }: Seat, root: Agent, childCtx: Context): void {
+function compose(seat: Seat, root: Agent, childCtx: Context): void {
+  const { kind } = seat
   applyChildComposition(childCtx, root, {
     persona: kind.persona,
     toolFilter: kind.tools === undefined ? undefined : { allow: kind.tools },
+  })
+  childCtx.on('agent/request', async ({ step }, next) => {
+    const { agent } = childCtx
+    if (step === 1 && seat.isWrittenAhead && agent !== undefined) await root.ctx.sessions.flush(agent.session)
+    return next()
   })
 }
 

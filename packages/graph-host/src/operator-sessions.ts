@@ -20,6 +20,7 @@ const LABEL_CHARS = 80
 const HANDLES = new WeakMap<Agent, Map<string, Promise<AgentHandle>>>()
 
 interface TakenSeat extends Seat {
+  isWrittenAhead: boolean
   /** The runs for which the session is kept live. */
   readonly runIds: Set<string>
 }
@@ -50,7 +51,7 @@ export class OperatorSessions {
    * @throws GraphHostError `unknown-operator` when its kind is not in the catalog.
    */
   async seat(activation: Activation): Promise<void> {
-    const { operator, runId } = activation
+    const { operator, runId, work } = activation
     const sessionId = operator.targetSessionId
     let seat = this.seats.get(sessionId)
     if (seat === undefined) {
@@ -58,6 +59,7 @@ export class OperatorSessions {
       this.seats.set(sessionId, seat)
     }
     seat.runIds.add(runId)
+    seat.isWrittenAhead ||= work.replay === 'confirm' || work.replay === 'model'
     await this.leaving.get(sessionId)
   }
 
@@ -123,7 +125,7 @@ export class OperatorSessions {
         `work "${workId}" asks for ${target.kind} "${target.id}", which this host does not have`,
       )
     const label = (title ?? workId).slice(0, LABEL_CHARS)
-    return { sessionId: operator.targetSessionId, rootSessionId, kind, label, runIds: new Set() }
+    return { sessionId: operator.targetSessionId, rootSessionId, kind, label, isWrittenAhead: false, runIds: new Set() }
   }
 
   /** The work for which the operator was made: a follow-up finds its kind there. */
