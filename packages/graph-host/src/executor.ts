@@ -81,7 +81,11 @@ class Executor implements GraphExecutor {
     const cause = reason.slice(0, CAUSE_CHARS).toWellFormed()
     // Remembered first: the run may be about to be accepted.
     this.stops.set(runId, cause)
-    await this.deps.loop.abort({ runId, cause })
+    const { loop } = this.deps
+    await loop.abort({ runId, cause })
+    // A run that a crash left open would begin anew with the next one of its session.
+    const run = await loop.read(runId)
+    if (run !== undefined && !TERMINAL_RUN_STATES.has(run.state)) await runEnd(loop, runId)
   }
 
   /** Makes the run durable, unless it is already or a stop came first. */

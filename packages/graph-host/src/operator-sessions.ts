@@ -125,7 +125,14 @@ export class OperatorSessions {
         `work "${workId}" asks for ${target.kind} "${target.id}", which this host does not have`,
       )
     const label = (title ?? workId).slice(0, LABEL_CHARS)
-    return { sessionId: operator.targetSessionId, rootSessionId, kind, label, isWrittenAhead: false, runIds: new Set() }
+    return {
+      sessionId: operator.targetSessionId,
+      rootSessionId,
+      kind,
+      label,
+      isWrittenAhead: false,
+      runIds: new Set(),
+    }
   }
 
   /** The work for which the operator was made: a follow-up finds its kind there. */

@@ -33,6 +33,20 @@ describe('a stop', () => {
     expect(host.warnings()).toEqual([])
   })
 
+  it('ends the claim after the run, so that a crash between the two leaves something to stop', async () => {
+    const { host, root } = await twoAtWork()
+    const { graphId } = await host.graph()
+    const run = `run/${await host.sessionOf('a')}`
+    const written: string[] = []
+    host.ctx.durableLog.subscribe('', ({ seq, stream }) => void written.push(`${stream} ${seq}`))
+    await host.stop(root, 'a')
+    await until(async () => (await host.graph()).live.claims.size === 1)
+    const lastOf = async (stream: string, type: string) =>
+      `${stream} ${(await host.entries(stream)).findLast((entry) => entry.type === type)?.seq}`
+    const order = [await lastOf(run, 'run/settled'), await lastOf(`graph/${graphId}`, 'settle')]
+    expect(written.filter((write) => order.includes(write))).toEqual(order)
+  })
+
   it('of the graph ends every operator', async () => {
     const { host, root, a, b } = await twoAtWork()
     const { graphId } = await host.graph()
