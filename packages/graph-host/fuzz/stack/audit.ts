@@ -83,7 +83,8 @@ export class Audit {
     for (const { latest, losses } of this.graphs.values())
       for (const claimId of latest.live.claims.keys()) {
         const work = latest.works.get(latest.claims.get(claimId)?.workId ?? '')
-        if (work !== undefined && isDoneHere(latest, work)) losses.set(claimId, (losses.get(claimId) ?? 0) + 1)
+        if (work !== undefined && isDoneHere(latest, work))
+          losses.set(claimId, (losses.get(claimId) ?? 0) + 1)
       }
   }
 
@@ -161,7 +162,8 @@ export class Audit {
     const ended = countsOf([...ends.values()].map(({ status, workId }) => `${workId} ${status}`))
     for (const [end, count] of ended) {
       const times = told.get(end) ?? 0
-      if (times > count) this.find(`the root was told ${times} times that ${end}, which was so ${count} times`)
+      if (times > count)
+        this.find(`the root was told ${times} times that ${end}, which was so ${count} times`)
     }
     for (const { changeSeq, status, workId } of ends.values()) {
       // A root that finishes does not need to be told any more.
@@ -199,10 +201,10 @@ function isDoneHere({ operators, works }: GraphState, { operatorId, target }: Wo
   return works.get(operators.get(operatorId ?? '')?.workId ?? '')?.target.kind === 'graph'
 }
 
-/** An item is retried with the work that joins it. */
+/** An item is retried with the work that joins it, and that work comes back with each of its items. */
 function retriesOf({ works }: GraphState, work: Work | undefined): number {
-  const joining = work?.joinedBy === undefined ? undefined : works.get(work.joinedBy)
-  return Math.max(work?.retries ?? 0, joining?.retries ?? 0)
+  const kin = [work?.workId, work?.joinedBy, ...(work?.itemWorkIds ?? [])]
+  return kin.reduce((sum, id) => sum + (works.get(id ?? '')?.retries ?? 0), 0)
 }
 
 function isEnd(status: string): boolean {

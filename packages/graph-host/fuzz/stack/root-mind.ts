@@ -108,7 +108,9 @@ export class RootMind {
       case 1:
       case 2:
         if (ended.length === 0) break
-        return this.call('update_agent_graph', { retry: [{ workId: this.random.pick(ended).workId, reason }] })
+        return this.call('update_agent_graph', {
+          retry: [{ workId: this.random.pick(ended).workId, reason }],
+        })
       case 3:
         return this.call('view_agent_graph', this.random.pick([{}, { mode: 'summary' }, { since: 0 }]))
       case 4:

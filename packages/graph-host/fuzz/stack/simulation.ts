@@ -68,7 +68,7 @@ class Simulation {
     const onRejection = (error: unknown) => audit.find(`a rejection nobody handles: ${textOf(error)}`)
     process.on('unhandledRejection', onRejection)
     try {
-      for (let isOver = false; !isOver; ) isOver = await this.playProcess()
+      for (let isOver = false; !isOver;) isOver = await this.playProcess()
       await audit.close(this.home)
     } catch (error) {
       audit.find(textOf(error))
@@ -125,7 +125,8 @@ class Simulation {
       minds,
       look: graphOf,
       onDecision: (rootId, decision, heard) => {
-        if (isAlive()) this.tell(`${rootId} hears ${JSON.stringify(heard)} and does ${JSON.stringify(decision)}`)
+        if (isAlive())
+          this.tell(`${rootId} hears ${JSON.stringify(heard)} and does ${JSON.stringify(decision)}`)
       },
       onChore: (sessionId, chore) => {
         if (!isAlive()) return

@@ -44,7 +44,7 @@ export class VirtualTime {
   /** Resolves when all is done that can be done without time passing. */
   async settle(): Promise<void> {
     const since = process.hrtime.bigint()
-    for (let calm = 0; calm < 2; ) {
+    for (let calm = 0; calm < 2;) {
       await new Promise<void>((resolve) => turnOfEventLoop(resolve))
       const isBusy = process.getActiveResourcesInfo().some((kind) => UNDER_WAY.test(kind))
       calm = isBusy ? 0 : calm + 1
