@@ -310,8 +310,9 @@ interface ProcessNow {
   readonly waitsSince: Map<string, number>
 }
 
+/** What a turn that failed leaves in the inbox rests there until somebody says more. */
 function isIdle(agent: Agent): boolean {
-  return agent.status === 'idle' && !agent.inbox.hasPending
+  return agent.status === 'idle'
 }
 
 function say(agent: Agent, text: string): void {
