@@ -50,6 +50,8 @@ class Simulation {
   private readonly endings: Ending[]
   private readonly incidents: Incident[]
   private now: ProcessNow | undefined
+  /** Of the process that runs, also while it boots. */
+  private composition: Composition | undefined
 
   constructor(scenario: Scenario) {
     this.scenario = scenario
@@ -111,6 +113,7 @@ class Simulation {
   }
 
   private async boot(life: Life): Promise<ProcessNow> {
+    this.composition = undefined
     const { audit, home, minds, scenario } = this
     const { maxNewActivations, operatorTimeoutMs, wakeDelayMs } = scenario
     const isAlive = () => !life.isOver
@@ -144,6 +147,7 @@ class Simulation {
       withCodeGraphs: true,
       onWarning: (text) => isAlive() && this.tell(`warning: ${text}`),
     })
+    this.composition = composition
     const { ctx } = composition
     ctx.graphTools.mount(listing, ctx)
     const store = ctx.graphControl
@@ -194,6 +198,9 @@ class Simulation {
   private async bury(life: Life, ending: Ending | undefined): Promise<boolean> {
     life.end()
     this.tell(`the process is killed, ${JSON.stringify(ending)}`)
+    await this.time.settle()
+    // Not a shutdown: nothing that it does reaches what outlives it. But the memory goes.
+    this.composition?.dispose().catch(() => undefined)
     await this.time.settle()
     this.time.drop()
     this.endProcess()
