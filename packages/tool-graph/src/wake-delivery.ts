@@ -111,22 +111,23 @@ export class WakeDelivery {
     }
   }
 
-  /** The open wake, or a new one for what the root has not seen. */
+  /** The open wake, or a new one for what the root has not seen, its first attempt begun. */
   private async claim(state: GraphState): Promise<Wake | undefined> {
     const open = openWake(state)
     if (open !== undefined) return open.status === 'waiting_permission' ? undefined : open
     const due = state.closed ? undefined : dueWake(state)
     if (due !== undefined) return due
     if (state.closed || state.changeSeq <= state.seenChangeSeq) return undefined
-    const { graphId, rootSessionId, store } = this.deps
-    const wakeId = graphWakeId(graphId, state.changeSeq)
-    const { wake } = await store.claimSupervisorWake({
-      graphId,
-      wakeId,
-      snapshotVersion: state.changeSeq,
-      rootSessionId,
-    })
-    return wake.status === 'pending' ? wake : undefined
+    const { graphId, maxAttempts, rootSessionId, store } = this.deps
+    const { changeSeq: snapshotVersion } = state
+    const wakeId = graphWakeId(graphId, snapshotVersion)
+    const attemptId = graphWakeAttemptId(wakeId, 1)
+    // Asked for together, they are written together.
+    const [, begun] = await Promise.all([
+      store.claimSupervisorWake({ graphId, wakeId, snapshotVersion, rootSessionId }),
+      store.beginSupervisorWakeAttempt({ graphId, wakeId, attemptId, maxAttempts }),
+    ])
+    return begun.acquired ? begun.wake : undefined
   }
 
   private async deliver(): Promise<void> {
