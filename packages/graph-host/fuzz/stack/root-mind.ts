@@ -64,15 +64,17 @@ export class RootMind {
       this.faults -= 1
       return { kind: 'fail' }
     }
-    const isOver = this.calls >= MAX_CALLS
+    // A model that ends its turn over a question to it is not asked again.
+    const isOver = this.calls >= MAX_CALLS && !hasQuestion(state)
     if (state?.phase === 'draft' && !isOver) return this.call('update_agent_graph', { draft: 'commit' })
     if (isOver) return { kind: 'say', text: 'enough for now' }
+    if (this.calls >= MAX_CALLS && state !== undefined) return this.rest(state)
     if (state === undefined || state.closed) {
       return this.budget > 0 ? this.open() : { kind: 'say', text: 'all is finished' }
     }
     if (this.budget > 0) return this.act(state)
     if (state.counts.pending === 0) return this.finish(state)
-    return this.retryHeld(state) ?? this.rest()
+    return this.rest(state)
   }
 
   private call(tool: string, args: object): Decision {
@@ -115,7 +117,7 @@ export class RootMind {
         return this.call('view_agent_graph', this.random.pick([{}, { mode: 'summary' }, { since: 0 }]))
       case 4:
         if (live.length === 0) break
-        return this.rest()
+        return this.rest(state)
       default:
         break
     }
@@ -124,8 +126,10 @@ export class RootMind {
     return this.call('update_agent_graph', { addWork: this.newWorks(state) })
   }
 
-  /** Waits for what is pending, or just stops talking, as models do. */
-  private rest(): Decision {
+  /** Waits for what is pending and not for itself, or just stops talking, as models do. */
+  private rest(state: GraphState): Decision {
+    const held = this.retryHeld(state)
+    if (held !== undefined) return held
     if (this.random.below(3) === 0) return { kind: 'say', text: 'waiting' }
     return this.call('yield_agent_graph', this.random.below(3) === 0 ? { until: 'all' } : {})
   }
@@ -199,6 +203,11 @@ export class RootMind {
     const args = { items: random.below(4), ms: random.pick([0, 30, 4_000]), fails: random.below(6) === 0 }
     return { targetKind: 'code_graph', graphName: 'listing', args }
   }
+}
+
+function hasQuestion(state: GraphState | undefined): boolean {
+  if (state === undefined) return false
+  return [...state.live.claims.keys()].some((id) => state.claims.get(id)?.hold?.kind === 'model')
 }
 
 function isItem({ joinedBy }: Work): boolean {
