@@ -130,7 +130,9 @@ export class GraphDriver {
         if (state === undefined) return
         this.latest = state
         const { maxNewActivations } = this
-        for (const action of reconcile(state, { maxNewActivations, now: Date.now() }))
+        const actions = reconcile(state, { maxNewActivations, now: Date.now() })
+        // What waits for a permit again is on a later attempt; what runs already keeps its own.
+        for (const action of actions.toSorted((one, other) => Number(isAgain(one)) - Number(isAgain(other))))
           this.launch(state, action)
       } catch (error) {
         this.report(error, `reading ${this.graphId}`)
@@ -268,6 +270,10 @@ function hasUndelivered(state: GraphState): boolean {
 
 function targetJson(state: GraphState, workId: string): Work['target'] | null {
   return state.works.get(workId)?.target ?? null
+}
+
+function isAgain(action: GraphAction): boolean {
+  return (action.kind === 'start' || action.kind === 'observe') && action.attempt > 1
 }
 
 /** The attempt that a claim is at, or begins with. */
