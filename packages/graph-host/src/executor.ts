@@ -92,9 +92,9 @@ class Executor implements GraphExecutor {
   private async begin(activation: Activation, prompt: string): Promise<void> {
     const { loop, operators, timeoutMs } = this.deps
     const { runId, claim, operator, attempt, work } = activation
-    const known = await loop.read(runId)
     if (this.stops.has(runId)) return
-    if (known === undefined) {
+    try {
+      // Not looked for first: that costs a look at every session. What is there is answered all the same.
       await loop.accept({
         sessionId: operator.targetSessionId,
         message: prompt,
@@ -103,9 +103,11 @@ class Executor implements GraphExecutor {
         timeoutMs,
         provenance: { kind: 'plugin', plugin: PLUGIN_NAME, summary: `Work ${work.workId}` },
       })
-    } else if (!TERMINAL_RUN_STATES.has(known.state)) {
-      // Accepted by an earlier process: its lane goes on once the session is live.
-      await operators.open(operator.targetSessionId)
+    } catch (error) {
+      // An earlier process may have sent other words, or set another deadline: its run goes on.
+      const known = isConflict(error) ? await loop.read(runId) : undefined
+      if (known === undefined) throw error
+      if (!TERMINAL_RUN_STATES.has(known.state)) await operators.open(operator.targetSessionId)
     }
   }
 
@@ -113,6 +115,10 @@ class Executor implements GraphExecutor {
     this.stops.delete(runId)
     this.deps.operators.leave(operator.targetSessionId, runId)
   }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'conflict'
 }
 
 /** What the loop refuses for the request itself is refused again, however often it is asked. */
