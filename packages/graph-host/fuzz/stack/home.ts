@@ -3,8 +3,10 @@
  * views of them that end with its life.
  */
 import type { SessionEvent, SessionHeader } from '@deepseek-ai/dsh-session'
-import { memoryLog, type DurableLog } from 'dsh-durable-log'
+import { leaseStore, memoryLog, systemProcesses, type DurableLog } from 'dsh-durable-log'
 import type { Life } from './life.ts'
+
+const LEASES = 'lease/'
 
 /** A session as it is stored: JSON, so that nobody shares an object with a process that is gone. */
 export interface StoredSession {
@@ -16,10 +18,15 @@ export class Home {
   readonly log: DurableLog = memoryLog()
   readonly sessions = new Map<string, StoredSession>()
 
-  /** The holder of every lease is known to be dead. */
+  /** The holder of every lease is seen to be dead, as the next process sees of one that was killed. */
   async dropLeases(): Promise<void> {
-    const { streams } = await this.log.list({ prefix: 'lease/', limit: 100 })
-    for (const { stream } of streams) await this.log.remove(stream)
+    const processes = { self: systemProcesses().self, stateOf: () => 'dead' as const }
+    const store = leaseStore({ log: this.log, ttlMs: 1_000, processes })
+    const { streams } = await this.log.list({ prefix: LEASES, limit: 100 })
+    for (const { stream } of streams) {
+      const lease = await store.acquire(stream.slice(LEASES.length))
+      await lease.release()
+    }
   }
 
   storedEvents(sessionId: string): readonly SessionEvent[] {

@@ -254,7 +254,14 @@ class Simulation {
     const agent = now.roots.get(`root${root}`)
     if (agent === undefined) return
     if (kind === 'person-speaks') return say(agent, 'how is it going?')
-    if (kind === 'person-cancels') return void agent.cancel({ kind: 'user' })
+    if (kind === 'person-cancels') {
+      agent.cancel({ kind: 'user' })
+      // After a person's stop nothing goes on by itself.
+      const atMs = this.time.elapsedMs + PERSON_WAITS_MS
+      this.incidents.unshift({ atMs, kind: 'person-speaks', root })
+      this.incidents.sort((left, right) => left.atMs - right.atMs)
+      return
+    }
     this.audit.hostEnded()
     await this.unlessDead(now.life, now.composition.remount())
   }
