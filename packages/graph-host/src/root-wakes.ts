@@ -75,7 +75,7 @@ class RootWakes implements WakeSender {
     const { loop, rootSessionId } = this.deps
     const runId = `run_${delivery.attemptId}`
     // A run of this attempt may stand from before a crash; then the root has its message already.
-    if ((await loop.read(runId)) === undefined) {
+    if (!delivery.isResumed || (await loop.read(runId)) === undefined) {
       await whenRoot(this.deps, isIdle, signal)
       if (!(await delivery.stillWanted())) return 'superseded'
       await loop.accept({

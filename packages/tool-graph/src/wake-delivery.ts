@@ -65,6 +65,12 @@ export interface WakeDeliveryDeps {
   readonly onSettled: () => void
 }
 
+interface ClaimedWake {
+  readonly wake: Wake
+  /** Its attempt was begun before this delivery, by whomever. */
+  readonly isResumed: boolean
+}
+
 export class WakeDelivery {
   private readonly deps: WakeDeliveryDeps
   private readonly abort = new AbortController()
@@ -112,11 +118,12 @@ export class WakeDelivery {
   }
 
   /** The open wake, or a new one for what the root has not seen, its first attempt begun. */
-  private async claim(state: GraphState): Promise<Wake | undefined> {
+  private async claim(state: GraphState): Promise<ClaimedWake | undefined> {
     const open = openWake(state)
-    if (open !== undefined) return open.status === 'waiting_permission' ? undefined : open
+    if (open?.status === 'waiting_permission') return undefined
+    if (open !== undefined) return { wake: open, isResumed: open.status === 'running' }
     const due = state.closed ? undefined : dueWake(state)
-    if (due !== undefined) return due
+    if (due !== undefined) return { wake: due, isResumed: false }
     if (state.closed || state.changeSeq <= state.seenChangeSeq) return undefined
     const { graphId, maxAttempts, rootSessionId, store } = this.deps
     const { changeSeq: snapshotVersion } = state
@@ -127,15 +134,16 @@ export class WakeDelivery {
       store.claimSupervisorWake({ graphId, wakeId, snapshotVersion, rootSessionId }),
       store.beginSupervisorWakeAttempt({ graphId, wakeId, attemptId, maxAttempts }),
     ])
-    return begun.acquired ? begun.wake : undefined
+    return begun.acquired ? { wake: begun.wake, isResumed: false } : undefined
   }
 
   private async deliver(): Promise<void> {
     const { graphId, maxAttempts, sender, store } = this.deps
     const state = await store.readGraph(graphId)
     if (state === undefined) return
-    const wake = await this.claim(state)
-    if (wake === undefined) return
+    const claimed = await this.claim(state)
+    if (claimed === undefined) return
+    const { isResumed, wake } = claimed
     // An attempt that a crash cut off is taken up under its own id: its turn may have run already.
     let attemptId = wake.status === 'running' ? wake.currentAttemptId : undefined
     let running = wake
@@ -158,6 +166,7 @@ export class WakeDelivery {
       const status = await sender.deliver(
         {
           ...settle,
+          isResumed,
           message: wakeMessage(told, running),
           stillWanted: async () => isWanted(await store.readGraph(graphId), running, attempts),
         },
