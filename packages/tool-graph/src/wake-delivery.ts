@@ -107,7 +107,7 @@ export class WakeDelivery {
   private async run(delayMs: number): Promise<void> {
     const { signal } = this.abort
     try {
-      await pause(delayMs, signal)
+      if (delayMs > 0) await pause(delayMs, signal)
       if (!signal.aborted) await this.deliver()
     } catch (error) {
       if (!signal.aborted) this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
