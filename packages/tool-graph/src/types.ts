@@ -202,6 +202,8 @@ export interface WakeDelivery {
   readonly graphId: string
   readonly wakeId: string
   readonly attemptId: string
+  /** The attempt was begun earlier, maybe by a process that is gone: its turn may have been made. */
+  readonly isResumed: boolean
   readonly message: string
   /** Asked right before the turn is sent: false means that the root has seen it all by now. */
   readonly stillWanted: () => Promise<boolean>
