@@ -25,6 +25,7 @@ const LABEL_CHARS = 80
 const HANDLES = new WeakMap<Agent, Map<string, Promise<AgentHandle>>>()
 
 interface TakenSeat extends Omit<Seat, 'route' | 'worktree'> {
+  isWrittenAhead: boolean
   /** The runs for which the session is kept live. */
   readonly runIds: Set<string>
   /** The newest of them. */
@@ -85,11 +86,13 @@ export class OperatorSessions {
         current,
         worktree: undefined,
         isNew: false,
+        isWrittenAhead: false,
       }
       this.seats.set(sessionId, seat)
     }
     seat.runIds.add(runId)
     seat.current = current
+    seat.isWrittenAhead ||= work.replay === 'confirm' || work.replay === 'model'
     await this.leaving.get(sessionId)
     if ((kind.workspace ?? this.config.workspace) === 'isolated')
       seat.worktree = await this.allocate(activation)
