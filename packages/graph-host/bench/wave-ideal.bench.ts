@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { createOperator } from '../src/operator-agent.ts'
+import { rootRoute } from '../src/routes.ts'
 import { figureOf, type BenchFigure } from '../../../scripts/figures.ts'
 import { ROOT, Stage } from './stage.ts'
 
@@ -65,7 +66,13 @@ async function childrenOf(stage: Stage): Promise<void> {
 
 async function childOf({ ctx, root }: Stage): Promise<void> {
   const kind = { description: '' }
-  const seat = { sessionId: `bare-${randomUUID()}`, rootSessionId: ROOT, kind, label: 'bare', route: {} }
+  const seat = {
+    sessionId: `bare-${randomUUID()}`,
+    rootSessionId: ROOT,
+    kind,
+    route: rootRoute(root),
+    label: 'bare',
+  }
   const child = await createOperator({ ...seat, ownTools: false, isWrittenAhead: false }, root)
   child.agent.followup(
     createUserMessage({ content: [{ type: 'text', text: 'say done' }], source: { kind: 'user' } }),

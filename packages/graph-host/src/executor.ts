@@ -92,10 +92,10 @@ class Executor implements GraphExecutor {
     this.stops.set(runId, cause)
     const { loop, operators } = this.deps
     await loop.abort({ runId, cause })
+    operators.abandon(operator.targetSessionId, runId)
     // A run that a crash left open would begin anew with the next one of its session.
     const run = await loop.read(runId)
     if (run !== undefined && !TERMINAL_RUN_STATES.has(run.state)) await runEnd(loop, runId)
-    operators.abandon(operator.targetSessionId, runId)
   }
 
   /** What goes on in another attempt goes on in the same workspace. */
@@ -108,7 +108,7 @@ class Executor implements GraphExecutor {
   /** Makes the run durable, unless it is already or a stop came first. */
   private async begin(activation: Activation, prompt: string): Promise<void> {
     const { loop, operators, timeoutMs } = this.deps
-    const { attempt, claim, operator, runId, work } = activation
+    const { runId, claim, operator, attempt, work } = activation
     if (this.stops.has(runId)) return
     if (isFirstRun(activation)) operators.expectNew(operator.targetSessionId)
     try {

@@ -82,11 +82,11 @@ export class OperatorSessions {
         kind,
         label: title.slice(0, LABEL_CHARS),
         ownTools: kind.preset !== undefined && this.config.presetTools === 'own',
+        isWrittenAhead: false,
         runIds: new Set(),
         current,
         worktree: undefined,
         isNew: false,
-        isWrittenAhead: false,
       }
       this.seats.set(sessionId, seat)
     }
@@ -237,7 +237,14 @@ export class OperatorSessions {
 
   /** Resumes the session, or makes it under the same id when a crash came before it was written. */
   private async make(taken: TakenSeat, root: Agent): Promise<AgentHandle> {
-    const seat = { ...taken, route: taken.current.route }
+    const seat = {
+      ...taken,
+      route: taken.current.route,
+      // A later run of the session may ask for it.
+      get isWrittenAhead() {
+        return taken.isWrittenAhead
+      },
+    }
     const { isNew } = taken
     taken.isNew = false
     // Looking costs a walk over all sessions that are stored.
