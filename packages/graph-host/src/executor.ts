@@ -110,9 +110,7 @@ class Executor implements GraphExecutor {
     const { loop, operators, timeoutMs } = this.deps
     const { runId, claim, operator, attempt, work } = activation
     if (this.stops.has(runId)) return
-    const isFirst =
-      operator.workId === work.workId && work.retries === 0 && claim.admissionStatus === 'claimed'
-    if (isFirst) operators.expectNew(operator.targetSessionId)
+    if (isFirstRun(activation)) operators.expectNew(operator.targetSessionId)
     try {
       // Not looked for first: that costs a look at every session. What is there is answered all the same.
       await loop.accept({
@@ -136,6 +134,12 @@ class Executor implements GraphExecutor {
     this.deps.guard.forget(runId)
     this.deps.operators.leave(operator.targetSessionId, runId)
   }
+}
+
+/** Nothing was ever sent to its operator: not by this process, nor by one that is gone. */
+function isFirstRun({ attempt, claim, operator, work }: Activation): boolean {
+  const isNew = claim.admissionStatus === 'claimed' && attempt === 1
+  return isNew && operator.workId === work.workId && work.retries === 0
 }
 
 function isConflict(error: unknown): boolean {

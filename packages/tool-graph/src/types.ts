@@ -165,6 +165,7 @@ export interface Activation {
   readonly rootSessionId: string
   readonly work: Work
   readonly operator: Operator
+  /** As it stood when this was decided on: `claimed` where the activation begins with it. */
   readonly claim: Claim
   readonly attempt: number
   /** The run of this attempt; stable over restarts. */
