@@ -84,10 +84,13 @@ export function houseOptions(help: string, countOption?: 'rounds' | 'runs'): Hou
   }
 }
 
-/** The targets that the command line names, or all; ends the process for an unknown one. */
+/** The targets that the command line names (a package, a whole name, or its last part), or all; ends the process for an unknown one. */
 export function chosen<R>(targets: readonly Target<R>[], name: string | undefined): readonly Target<R>[] {
   if (name === undefined) return targets
-  const found = targets.filter((target) => target.name === name || target.name.startsWith(`${name}/`))
+  const found = targets.filter(
+    (target) =>
+      target.name === name || target.name.startsWith(`${name}/`) || target.name.endsWith(`/${name}`),
+  )
   if (found.length === 0) {
     console.error(`no target "${name}"; there are: ${targets.map((target) => target.name).join(', ')}`)
     process.exit(2)

@@ -14,8 +14,9 @@ interface FuzzModule {
 
 const HELP = `pnpm fuzz [target] [--runs N] [--seed S] [--json]
 
-Feeds random hostile input. A target is a package or <package>/<name>. A failed run prints the seed
-that repeats it (--runs 1 --seed <seed>). Default 1000 runs. Exit 1 when a run failed.`
+Feeds random hostile input. A target is a package, <package>/<name>, or just a
+name. A failed run prints the seed that repeats it (--runs 1 --seed <seed>). Default 1000 runs.
+Exit 1 when a run failed.`
 
 const options = houseOptions(HELP, 'runs')
 const targets = targetsIn<FuzzModule>(

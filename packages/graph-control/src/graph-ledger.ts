@@ -15,7 +15,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type DurableLog, DurableLogError, type Entry, type StoredEntry } from 'dsh-durable-log'
-import type { Decide, Decision } from './decision.ts'
+import type { Decide } from './decision.ts'
 import { type GraphEntry, graphStream, parseGraphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
 import { fold, foldAll } from './fold.ts'
@@ -29,6 +29,24 @@ import { SnapshotKeeper } from './snapshot-keeper.ts'
 const PAGE_ENTRIES = 2000
 /** How often a decision is made again because another process wrote first. */
 const MAX_ROUNDS = 32
+
+/** Commits that share an append, at most: bounds what one refusal repeats. */
+const MAX_BATCH = 32
+
+interface CommitRequest {
+  readonly decide: Decide<unknown>
+  readonly lease: GraphLease | undefined
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A commit that was decided and is not written yet. */
+interface DecidedCommit {
+  readonly entries: readonly GraphEntry[]
+  readonly next: FoldedGraph
+  /** Answers or refuses, once what it was decided on is known to be so. */
+  readonly settle: () => void
+}
 
 export interface LedgerEvents {
   /** A commit of this process led to this state. Must not throw. */
@@ -51,6 +69,8 @@ export class GraphLedger {
   private generation = 0
   private loading: Promise<void> | undefined
   private chain: Promise<unknown> = Promise.resolve()
+  /** Commits asked for and not begun, in order. */
+  private waiting: CommitRequest[] = []
   private underWay = 0
   private quarantine: GraphControlError | undefined
 
@@ -75,9 +95,16 @@ export class GraphLedger {
     return this.state
   }
 
-  /** Decides and appends, one at a time; under a lease only while it holds. */
+  /**
+   * Decides and appends, in the order asked for; under a lease only while it holds. What is asked for
+   * while an append is under way is decided one after the other and appended together.
+   */
   commit<T>(decide: Decide<T>, lease?: GraphLease): Promise<T> {
-    return this.inTurn(() => this.decideAndAppend(decide, lease))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.waiting.push({ decide, lease, resolve: resolve as (answer: unknown) => void, reject })
+    // One turn for each, though an earlier one may do what a later one was taken for.
+    void this.inTurn(() => this.commitWaiting()).catch(reject)
+    return promise
   }
 
   /** Runs when the commits asked for so far are done, and before any later one. */
@@ -113,48 +140,93 @@ export class GraphLedger {
     await this.snapshots.settled()
   }
 
-  private async decideAndAppend<T>(decide: Decide<T>, lease: GraphLease | undefined): Promise<T> {
-    await this.load()
+  private async commitWaiting(): Promise<void> {
+    const batch = this.waiting.splice(0, MAX_BATCH)
+    if (batch.length === 0) return
+    try {
+      await this.load()
+    } catch (error) {
+      for (const request of batch) request.reject(error)
+      return
+    }
+    if (await this.commitTogether(batch)) return
+    // One of them spoiled the append of all.
+    for (const request of batch) await this.commitTogether([request])
+  }
+
+  /** @returns false when the requests have to be committed one by one; then none of them is. */
+  private async commitTogether(batch: readonly CommitRequest[]): Promise<boolean> {
     for (let round = 1; ; round++) {
       const state = this.state
-      let decision: Decision<T>
-      try {
-        if (lease !== undefined) requireLease(state, lease)
-        decision = await decide(state)
-      } catch (error) {
-        if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
-        throw error
+      const decided = await this.decideAll(state, batch)
+      const entries = decided.flatMap((outcome) => outcome.entries)
+      if (entries.length === 0) {
+        try {
+          if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
+        } catch (error) {
+          // A refusal is a refusal, whatever the medium says now.
+          for (const { reject } of batch) reject(error)
+          return true
+        }
+      } else {
+        try {
+          if (!(await this.append(state, entries, round))) continue
+        } catch (error) {
+          if (batch.length > 1 && isTooLarge(error)) return false
+          for (const { reject } of batch) reject(error)
+          return true
+        }
+        this.tell(decided)
       }
-      if (decision.entries.length === 0) {
-        if (round < MAX_ROUNDS && (await this.hasMoved(state))) continue
-        return decision.answer(state)
-      }
-      const entries = lease === undefined ? decision.entries : fenced(state, lease, decision.entries)
-      const next = await this.append(state, entries, round)
-      if (next !== undefined) return decision.answer(next)
+      for (const { settle } of decided) settle()
+      return true
     }
   }
 
-  /** The state after the append, or `undefined` when another process wrote first. */
-  private async append(
+  /** Each on the state that those before it lead to. Nothing is settled and nothing is written. */
+  private async decideAll(
     state: FoldedGraph,
-    entries: readonly GraphEntry[],
-    round: number,
-  ): Promise<FoldedGraph | undefined> {
-    const next = entries.reduce(fold, state)
+    batch: readonly CommitRequest[],
+  ): Promise<readonly DecidedCommit[]> {
+    const decided: DecidedCommit[] = []
+    let latest = state
+    for (const { decide, lease, reject, resolve } of batch) {
+      try {
+        if (lease !== undefined) requireLease(latest, lease)
+        const { answer, entries: asked } = await decide(latest)
+        const entries = lease === undefined || asked.length === 0 ? asked : fenced(latest, lease, asked)
+        const next = entries.reduce(fold, latest)
+        decided.push({ entries, next, settle: () => settleWith(() => answer(next), resolve, reject) })
+        latest = next
+      } catch (error) {
+        decided.push({ entries: [], next: latest, settle: () => reject(error) })
+      }
+    }
+    return decided
+  }
+
+  /** @returns false when another process wrote first. */
+  private async append(state: FoldedGraph, entries: readonly GraphEntry[], round: number): Promise<boolean> {
     try {
       await this.log.append(this.stream, state.seq, entries as readonly Entry[])
+      return true
     } catch (error) {
       await this.catchUpAfter(error)
-      if (isConflict(error) && round < MAX_ROUNDS) return undefined
+      if (isConflict(error) && round < MAX_ROUNDS) return false
       // It may have been written all the same. Then it counts, although its caller has to ask again.
       if (this.state.seq > state.seq) this.events.announce(this.state)
       throw refusalOf(error)
     }
-    if (next.seq > this.state.seq) this.take(next, entries.at(-1) as Entry | undefined)
+  }
+
+  /** Commit, then memory, then tell: each state that a request led to. */
+  private tell(decided: readonly DecidedCommit[]): void {
+    const last = decided.findLast(({ entries }) => entries.length > 0)
+    if (last === undefined) return
+    if (last.next.seq > this.state.seq) this.take(last.next, last.entries.at(-1) as Entry | undefined)
     this.snapshots.offer(this.state)
-    this.events.announce(this.state)
-    return next
+    for (const { entries, next } of decided)
+      if (entries.length > 0) this.events.announce(next === last.next ? this.state : next)
   }
 
   /** What became of a failed write is not known until the medium says so. */
@@ -292,6 +364,22 @@ export class GraphLedger {
 function goesOn(first: StoredEntry | undefined, seq: number, newest: Entry | undefined): boolean {
   if (first?.seq !== seq) return false
   return newest === undefined || (first.type === newest.type && isDeepStrictEqual(first.data, newest.data))
+}
+
+function settleWith(
+  answer: () => unknown,
+  resolve: (answer: unknown) => void,
+  reject: (error: unknown) => void,
+): void {
+  try {
+    resolve(answer())
+  } catch (error) {
+    reject(error)
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof GraphControlError && error.code === 'invalid'
 }
 
 function isConflict(error: unknown): boolean {

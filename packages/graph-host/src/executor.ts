@@ -90,8 +90,12 @@ class Executor implements GraphExecutor {
     const cause = reason.slice(0, CAUSE_CHARS).toWellFormed()
     // Remembered first: the run may be about to be accepted.
     this.stops.set(runId, cause)
-    await this.deps.loop.abort({ runId, cause })
-    this.deps.operators.abandon(operator.targetSessionId, runId)
+    const { loop, operators } = this.deps
+    await loop.abort({ runId, cause })
+    operators.abandon(operator.targetSessionId, runId)
+    // A run that a crash left open would begin anew with the next one of its session.
+    const run = await loop.read(runId)
+    if (run !== undefined && !TERMINAL_RUN_STATES.has(run.state)) await runEnd(loop, runId)
   }
 
   /** What goes on in another attempt goes on in the same workspace. */
@@ -105,11 +109,10 @@ class Executor implements GraphExecutor {
   private async begin(activation: Activation, prompt: string): Promise<void> {
     const { loop, operators, timeoutMs } = this.deps
     const { runId, claim, operator, attempt, work } = activation
-    const known = await loop.read(runId)
     if (this.stops.has(runId)) return
-    if (known === undefined) {
-      const isFirst = operator.workId === work.workId && work.retries === 0 && attempt === 1
-      if (isFirst) operators.expectNew(operator.targetSessionId)
+    if (isFirstRun(activation)) operators.expectNew(operator.targetSessionId)
+    try {
+      // Not looked for first: that costs a look at every session. What is there is answered all the same.
       await loop.accept({
         sessionId: operator.targetSessionId,
         message: prompt,
@@ -118,9 +121,11 @@ class Executor implements GraphExecutor {
         timeoutMs,
         provenance: { kind: 'plugin', plugin: PLUGIN_NAME, summary: `Work ${work.workId}` },
       })
-    } else if (!TERMINAL_RUN_STATES.has(known.state)) {
-      // Accepted by an earlier process: its lane goes on once the session is live.
-      await operators.open(operator.targetSessionId)
+    } catch (error) {
+      // An earlier process may have sent other words, or set another deadline: its run goes on.
+      const known = isConflict(error) ? await loop.read(runId) : undefined
+      if (known === undefined) throw error
+      if (!TERMINAL_RUN_STATES.has(known.state)) await operators.open(operator.targetSessionId)
     }
   }
 
@@ -129,6 +134,16 @@ class Executor implements GraphExecutor {
     this.deps.guard.forget(runId)
     this.deps.operators.leave(operator.targetSessionId, runId)
   }
+}
+
+/** Nothing was ever sent to its operator: not by this process, nor by one that is gone. */
+function isFirstRun({ attempt, claim, operator, work }: Activation): boolean {
+  const isNew = claim.admissionStatus === 'claimed' && attempt === 1
+  return isNew && operator.workId === work.workId && work.retries === 0
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'conflict'
 }
 
 /** What the loop refuses for the request itself is refused again, however often it is asked. */

@@ -9,7 +9,7 @@ import type { DrivingAgentGraphController } from 'dsh-tool-graph'
 import { textOfError } from './errors.ts'
 
 /** After a person's stop nothing goes on by itself, so nothing is waited for either. */
-function wasStopped({ session }: Agent): boolean {
+export function wasStopped({ session }: Agent): boolean {
   const end = session.events.findLast(({ type }) => type === 'turn/end')
   return end?.type === 'turn/end' && end.data.reason.kind === 'aborted'
 }

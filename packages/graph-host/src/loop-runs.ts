@@ -5,10 +5,11 @@ import type { AgentLoopHost, RunOutcome } from 'dsh-agent-loop-host'
 const WAIT_WINDOW_MS = 600_000
 
 /** Resolves with the end of a run. @throws the signal's reason, or what the host refuses with. */
-export async function runEnd(loop: AgentLoopHost, runId: string, signal: AbortSignal): Promise<RunOutcome> {
+export async function runEnd(loop: AgentLoopHost, runId: string, signal?: AbortSignal): Promise<RunOutcome> {
   for (;;) {
-    const outcome = await loop.wait({ runId, timeoutMs: WAIT_WINDOW_MS, signal })
-    signal.throwIfAborted()
+    const window = { runId, timeoutMs: WAIT_WINDOW_MS }
+    const outcome = await loop.wait(signal === undefined ? window : { ...window, signal })
+    signal?.throwIfAborted()
     if (outcome.status !== 'timeout') return outcome
   }
 }

@@ -41,6 +41,11 @@ export interface Seat {
   readonly worktree?: Worktree | undefined
   /** Whether it has tools of its preset that the root lacks. */
   readonly ownTools: boolean
+  /**
+   * Whether the session is written down before its model is asked: after a crash it then shows that the
+   * run was begun. Else a run that was just begun is begun again.
+   */
+  readonly isWrittenAhead: boolean
 }
 
 async function compose(seat: Seat, root: Agent, childCtx: Context): Promise<void> {
@@ -56,6 +61,11 @@ async function compose(seat: Seat, root: Agent, childCtx: Context): Promise<void
   if (seat.worktree !== undefined)
     childCtx.systemPrompt.context({ name: 'graph:worktree', order: 121, text: worktreeText(seat.worktree) })
   restrictTools(seat, root, childCtx)
+  childCtx.on('agent/request', async ({ step }, next) => {
+    const { agent } = childCtx
+    if (step === 1 && seat.isWrittenAhead && agent !== undefined) await root.ctx.sessions.flush(agent.session)
+    return next()
+  })
 }
 
 function worktreeText({ baseCommit, branch, dirtyFiles, path }: Worktree): string {

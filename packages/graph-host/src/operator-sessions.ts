@@ -25,6 +25,7 @@ const LABEL_CHARS = 80
 const HANDLES = new WeakMap<Agent, Map<string, Promise<AgentHandle>>>()
 
 interface TakenSeat extends Omit<Seat, 'route' | 'worktree'> {
+  isWrittenAhead: boolean
   /** The runs for which the session is kept live. */
   readonly runIds: Set<string>
   /** The newest of them. */
@@ -81,6 +82,7 @@ export class OperatorSessions {
         kind,
         label: title.slice(0, LABEL_CHARS),
         ownTools: kind.preset !== undefined && this.config.presetTools === 'own',
+        isWrittenAhead: false,
         runIds: new Set(),
         current,
         worktree: undefined,
@@ -90,6 +92,7 @@ export class OperatorSessions {
     }
     seat.runIds.add(runId)
     seat.current = current
+    seat.isWrittenAhead ||= work.replay === 'confirm' || work.replay === 'model'
     await this.leaving.get(sessionId)
     if ((kind.workspace ?? this.config.workspace) === 'isolated')
       seat.worktree = await this.allocate(activation)
@@ -234,7 +237,14 @@ export class OperatorSessions {
 
   /** Resumes the session, or makes it under the same id when a crash came before it was written. */
   private async make(taken: TakenSeat, root: Agent): Promise<AgentHandle> {
-    const seat = { ...taken, route: taken.current.route }
+    const seat = {
+      ...taken,
+      route: taken.current.route,
+      // A later run of the session may ask for it.
+      get isWrittenAhead() {
+        return taken.isWrittenAhead
+      },
+    }
     const { isNew } = taken
     taken.isNew = false
     // Looking costs a walk over all sessions that are stored.

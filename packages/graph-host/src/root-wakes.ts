@@ -6,17 +6,19 @@ import type { AgentLoopHost } from 'dsh-agent-loop-host'
 import type { WakeDelivery, WakeSender } from 'dsh-tool-graph'
 import { GraphHostError } from './errors.ts'
 import { PLUGIN_NAME } from './executor.ts'
+import { wasStopped } from './hold-idle-root.ts'
 import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
 
 /** A root's turn takes as long as it takes: the longest deadline that a run may have, 24 days. */
 const NO_DEADLINE_MS = 2_147_483_647
 
 /**
- * The root has no turn and nothing in its inbox. Not `whenIdle`: that also waits for maintenance, and
- * an idle root that expects a wake is held by maintenance.
+ * The root has no turn, and nothing waits in its inbox for a person. Not `whenIdle`: that also waits for
+ * maintenance, and an idle root that expects a wake is held by maintenance. What a turn that failed, or a
+ * crash, left in the inbox runs before the wake; what a person's stop left there rests.
  */
 function isIdle(agent: Agent): boolean {
-  return agent.status === 'idle' && !agent.inbox.hasPending
+  return agent.status === 'idle' && !(agent.inbox.hasPending && wasStopped(agent))
 }
 
 interface WakeSenderDeps {
@@ -73,7 +75,7 @@ class RootWakes implements WakeSender {
     const { loop, rootSessionId } = this.deps
     const runId = `run_${delivery.attemptId}`
     // A run of this attempt may stand from before a crash; then the root has its message already.
-    if ((await loop.read(runId)) === undefined) {
+    if (!delivery.isResumed || (await loop.read(runId)) === undefined) {
       await whenRoot(this.deps, isIdle, signal)
       if (!(await delivery.stillWanted())) return 'superseded'
       await loop.accept({

@@ -33,6 +33,18 @@ describe('a stop', () => {
     expect(host.warnings()).toEqual([])
   })
 
+  it('ends the claim after the run, so that a crash between the two leaves something to stop', async () => {
+    const { host, root } = await twoAtWork()
+    const sessionId = await host.sessionOf('a')
+    const entries = new Promise<readonly string[]>((resolve) => {
+      host.ctx.graphControl.onCommitted((state) => {
+        if (state.live.claims.size === 1) resolve(host.runEntries(sessionId))
+      })
+    })
+    await host.stop(root, 'a')
+    expect((await entries).at(-1)).toBe('run/settled')
+  })
+
   it('of the graph ends every operator', async () => {
     const { host, root, a, b } = await twoAtWork()
     const { graphId } = await host.graph()

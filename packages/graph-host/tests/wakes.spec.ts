@@ -144,6 +144,22 @@ describe('a wake', () => {
     expect(inputsOf(root).map(({ kind }) => kind)).toEqual(['user', 'user', 'plugin'])
   })
 
+  it('comes although a turn that failed left the message of a person behind', async () => {
+    const { host, root } = await atWork('a')
+    let failures = 0
+    root.ctx.on('agent/request', async (_payload, next) => {
+      if ((failures += 1) === 1) throw new Error('the first request breaks')
+      return next()
+    })
+    say(root, 'how is it going?')
+    say(root, 'and then?')
+    await until(() => turnsOf(root).join() === 'error')
+    expect(root.inbox.hasPending).toBe(true)
+    host.gates.open('a')
+    await until(() => turnsOf(root).join() === 'error,completed,completed')
+    expect(inputsOf(root).map(({ kind }) => kind)).toEqual(['user', 'user', 'plugin'])
+  })
+
   it('is not repeated after a person stopped its turn', async () => {
     const { host, root } = await atWork('slow')
     host.gates.open('slow')

@@ -165,6 +165,7 @@ export interface Activation {
   readonly rootSessionId: string
   readonly work: Work
   readonly operator: Operator
+  /** As it stood when this was decided on: `claimed` where the activation begins with it. */
   readonly claim: Claim
   readonly attempt: number
   /** The run of this attempt; stable over restarts. */
@@ -202,6 +203,8 @@ export interface WakeDelivery {
   readonly graphId: string
   readonly wakeId: string
   readonly attemptId: string
+  /** The attempt was begun earlier, maybe by a process that is gone: its turn may have been made. */
+  readonly isResumed: boolean
   readonly message: string
   /** Asked right before the turn is sent: false means that the root has seen it all by now. */
   readonly stillWanted: () => Promise<boolean>

@@ -65,6 +65,12 @@ export interface WakeDeliveryDeps {
   readonly onSettled: () => void
 }
 
+interface ClaimedWake {
+  readonly wake: Wake
+  /** Its attempt was begun before this delivery, by whomever. */
+  readonly isResumed: boolean
+}
+
 export class WakeDelivery {
   private readonly deps: WakeDeliveryDeps
   private readonly abort = new AbortController()
@@ -101,7 +107,7 @@ export class WakeDelivery {
   private async run(delayMs: number): Promise<void> {
     const { signal } = this.abort
     try {
-      await pause(delayMs, signal)
+      if (delayMs > 0) await pause(delayMs, signal)
       if (!signal.aborted) await this.deliver()
     } catch (error) {
       if (!signal.aborted) this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
@@ -111,35 +117,38 @@ export class WakeDelivery {
     }
   }
 
-  /** The open wake, or a new one for what the root has not seen. */
-  private async claim(state: GraphState): Promise<Wake | undefined> {
+  /** The open wake, or a new one for what the root has not seen, its first attempt begun. */
+  private async claim(state: GraphState): Promise<ClaimedWake | undefined> {
     const open = openWake(state)
-    if (open !== undefined) return open.status === 'waiting_permission' ? undefined : open
+    if (open?.status === 'waiting_permission') return undefined
+    if (open !== undefined) return { wake: open, isResumed: open.status === 'running' }
     const due = state.closed ? undefined : dueWake(state)
-    if (due !== undefined) return due
+    if (due !== undefined) return { wake: due, isResumed: false }
     if (state.closed || state.changeSeq <= state.seenChangeSeq) return undefined
-    const { graphId, rootSessionId, store } = this.deps
-    const wakeId = graphWakeId(graphId, state.changeSeq)
-    const { wake } = await store.claimSupervisorWake({
-      graphId,
-      wakeId,
-      snapshotVersion: state.changeSeq,
-      rootSessionId,
-    })
-    return wake.status === 'pending' ? wake : undefined
+    const { graphId, maxAttempts, rootSessionId, store } = this.deps
+    const { changeSeq: snapshotVersion } = state
+    const wakeId = graphWakeId(graphId, snapshotVersion)
+    const attemptId = graphWakeAttemptId(wakeId, 1)
+    // Asked for together, they are written together.
+    const [, begun] = await Promise.all([
+      store.claimSupervisorWake({ graphId, wakeId, snapshotVersion, rootSessionId }),
+      store.beginSupervisorWakeAttempt({ graphId, wakeId, attemptId, maxAttempts }),
+    ])
+    return begun.acquired ? { wake: begun.wake, isResumed: false } : undefined
   }
 
   private async deliver(): Promise<void> {
     const { graphId, maxAttempts, sender, store } = this.deps
     const state = await store.readGraph(graphId)
     if (state === undefined) return
-    const wake = await this.claim(state)
-    if (wake === undefined) return
+    const claimed = await this.claim(state)
+    if (claimed === undefined) return
+    const { isResumed, wake } = claimed
     // An attempt that a crash cut off is taken up under its own id: its turn may have run already.
     let attemptId = wake.status === 'running' ? wake.currentAttemptId : undefined
-    let { attempts } = wake
+    let running = wake
     if (attemptId === undefined) {
-      attemptId = graphWakeAttemptId(wake.wakeId, attempts + 1)
+      attemptId = graphWakeAttemptId(wake.wakeId, wake.attempts + 1)
       const begun = await store.beginSupervisorWakeAttempt({
         graphId,
         wakeId: wake.wakeId,
@@ -147,15 +156,19 @@ export class WakeDelivery {
         maxAttempts,
       })
       if (!begun.acquired) return
-      attempts = begun.wake.attempts
+      running = begun.wake
     }
+    const { attempts } = running
+    // What a scheduled wake reports is decided as its attempt begins.
+    const told = (await store.readGraph(graphId)) ?? state
     const settle = { graphId, wakeId: wake.wakeId, attemptId }
     try {
       const status = await sender.deliver(
         {
           ...settle,
-          message: wakeMessage(state, attempts),
-          stillWanted: async () => isWanted(await store.readGraph(graphId), wake, attempts),
+          isResumed,
+          message: wakeMessage(told, running),
+          stillWanted: async () => isWanted(await store.readGraph(graphId), running, attempts),
         },
         this.abort.signal,
       )

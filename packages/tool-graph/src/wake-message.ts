@@ -1,5 +1,5 @@
 /** The short account that a wake brings: what changed since the root last looked. Pure. */
-import { endedWorks, type GraphState, type Work } from 'dsh-graph-control'
+import { endedWorks, type GraphState, type Wake, type Work } from 'dsh-graph-control'
 import { dataBlock, escapeData, brief } from './data-text.ts'
 import { waitsForOf } from './work-view.ts'
 
@@ -9,14 +9,15 @@ const SUMMARY_CHARS = 200
 const ACCOUNT_BYTES = 6 * 1024
 
 /**
- * One turn's message for the root session.
+ * One turn's message for the root session. It tells what the wake reports and nothing later: that is
+ * for the next wake, and nothing is told twice.
  *
- * @param attempt of the wake. After the first the root may have looked in a turn that was cut off, so
- *   the account goes back to the last wake that was delivered.
+ * @param wake as it stands in `state`. After its first attempt the root may have looked in a turn that
+ *   was cut off, so the account goes back to the last wake that was delivered.
  */
-export function wakeMessage(state: GraphState, attempt: number): string {
-  const known = attempt > 1 ? lastDelivered(state) : state.seenChangeSeq
-  const unseen = endedWorks(state, { limit: SHOWN_WORKS + 1 }).filter(
+export function wakeMessage(state: GraphState, { attempts, snapshotVersion }: Wake): string {
+  const known = attempts > 1 ? lastDelivered(state) : state.seenChangeSeq
+  const unseen = endedWorks(state, { beforeChangeSeq: snapshotVersion + 1, limit: SHOWN_WORKS + 1 }).filter(
     (work) => (work.endedChangeSeq ?? 0) > known,
   )
   const ended = unseen.slice(0, SHOWN_WORKS).toReversed()

@@ -141,6 +141,23 @@ describe('driving a graph', () => {
     expect(new Set(claims.map((claim) => claim.targetSessionId)).size).toBe(1)
     expect(new Set(claims.map((claim) => claim.targetRunId)).size).toBe(2)
   })
+
+  it('lets a work that was held wait for a permit when it may go on', async () => {
+    const executor = new HandExecutor()
+    const { call, runOf, state, store } = await rig({ executor, maxNewActivations: 1 })
+    await call('update', { addWork: [work('a'), work('b')] })
+    await until(() => executor.started.length === 1)
+    executor.end(await runOf('a'), { outcome: 'needs-person', reason: 'it wants to write' })
+    await until(() => executor.started.includes('b#1'))
+    const { claims, graphId, works } = await state()
+    const claimId = works.get('a')?.claimId ?? ''
+    await store.retryActivation(graphId, claimId, claims.get(claimId)?.attempt ?? 0, 'it may')
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    expect(executor.started).toEqual(['a#1', 'b#1'])
+    executor.end(await runOf('b'), { outcome: 'completed', conclusion: 'x' })
+    await until(() => executor.started.length === 3)
+    expect(executor.started.at(-1)).toBe('a#2')
+  })
 })
 
 describe('wakes', () => {
@@ -194,6 +211,25 @@ describe('wakes', () => {
     await until(() => turns === 2)
     expect(new Set(wakes.delivered.map((delivery) => delivery.attemptId)).size).toBe(2)
     expect(new Set(wakes.delivered.map((delivery) => delivery.wakeId)).size).toBe(1)
+  })
+
+  it('tells nothing twice when more ends between a failed delivery and the next', async () => {
+    const executor = new HandExecutor()
+    const failing = Promise.withResolvers<never>()
+    let turns = 0
+    const wakes = new HandWakes(() => ((turns += 1) === 1 ? failing.promise : Promise.resolve('delivered')))
+    const options = { executor, wakes, wakeBackoffMs: 1, wakeDelayMs: 1, onError: () => undefined }
+    const { call, runOf, state } = await rig(options)
+    await call('update', { addWork: [work('a'), work('b')] })
+    await until(() => executor.started.length === 2)
+    executor.end(await runOf('a'), { outcome: 'completed', conclusion: 'x' })
+    await until(() => turns === 1)
+    executor.end(await runOf('b'), { outcome: 'completed', conclusion: 'y' })
+    await until(async () => (await state()).counts.pending === 0)
+    failing.reject(new Error('the model is away'))
+    await until(async () => (await state()).seenChangeSeq === 2)
+    const told = wakes.delivered.map(({ message }) => message.match(/^- \w+ completed$/gmu))
+    expect(told).toEqual([['- a completed'], ['- a completed'], ['- b completed']])
   })
 
   it('keeps the pause after a failed delivery, whatever else is committed meanwhile', async () => {
