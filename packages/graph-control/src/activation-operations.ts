@@ -140,6 +140,8 @@ export class ActivationOperations extends ScheduleOperations implements Activati
   ): Promise<{ work: Work; record: GraphRecord | undefined; created: boolean }> {
     const checked = requireShape('settleActivation', shapes.settle, request)
     const { results } = this.parts
+    // What another process settled and compacted meanwhile would get its text back from an older state.
+    await this.readState('settleActivation', checked.graphId)
     return this.commit(checked.graphId, (state, at) => decideSettle(state, checked, { at, results }))
   }
 }

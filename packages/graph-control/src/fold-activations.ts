@@ -59,6 +59,8 @@ export function foldRetry(
     retryReason: reason,
     ...(notBefore === undefined ? {} : { notBefore }),
   })
+  // The work is at another attempt: who asks what changed hears of it.
+  putWork(draft, { ...held(draft.works, claim.workId, 'work') })
 }
 
 export function foldRearm(draft: Draft, { claimId }: GraphEntryData<'rearm'>): void {

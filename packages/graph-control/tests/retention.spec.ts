@@ -15,6 +15,7 @@ import {
   refusal,
   refusedAs,
   ROOT,
+  settlement,
   statuses,
   storeOn,
   work,
@@ -58,6 +59,22 @@ describe.each(MEDIA)('retention on %s', (medium) => {
       refusedAs('record-not-found', 'its record has the summary'),
     )
     expect((await graph(reopened)).records.get(other)?.summary).toBe('result of b')
+  })
+
+  it('keeps what it compacted away gone when a writer that lags behind settles once more', async () => {
+    const { log } = await openLog(medium)
+    const [store, lagging] = [await storeOn(log), await storeOn(log)]
+    await store.advanceEpoch({ rootSessionId: ROOT, expectedEpoch: 0 })
+    await commit(store, 'c1', { addWork: [work('a')] })
+    await begin(store, 'a')
+    await lagging.readGraph(GRAPH)
+    const { record } = await store.settleActivation(settlement('a'))
+    const recordId = record?.recordId ?? ''
+    await commit(store, 'c2', finish())
+    expect(await store.compact(ROOT)).toBe(1)
+    const again = await lagging.settleActivation(settlement('a'))
+    expect(again).toMatchObject({ created: false, record: { recordId } })
+    await expect(lagging.readResult(GRAPH, recordId)).rejects.toMatchObject(refusedAs('record-not-found'))
   })
 
   it('purges every stream of a root, and the root begins anew', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TimelineEvent, TimelineKind } from '../src/index.ts'
 import {
+  begin,
   openGraph,
   commit,
   complete,
@@ -106,6 +107,15 @@ describe('changes', () => {
     expect(await refusal(store, () => store.readChanges('ghost', 0))).toMatchObject(
       refusedAs('graph-not-found'),
     )
+  })
+
+  it('hold a work that is at another attempt', async () => {
+    const { store } = await openGraph()
+    await commit(store, 'c1', { addWork: [work('a'), work('b')] })
+    const { claimId } = await begin(store, 'a')
+    const { seq } = await graph(store)
+    await store.retryActivation(GRAPH, claimId, 1, 'the process was lost')
+    expect((await store.readChanges(GRAPH, seq))?.map(({ workId }) => workId)).toEqual(['a'])
   })
 
   it('leave out no work that differs, over random histories', async () => {
