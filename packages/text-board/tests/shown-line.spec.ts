@@ -77,3 +77,9 @@ describe('a line', () => {
     expect(shownLine(hostile, { name: 4, state: 4, time: 0 }, PLAIN_LOOK)).toBe('  ● a    x     n m')
   })
 })
+
+it('measures plain text as it measures any other', () => {
+  const plain = 'a line of plain text, 1 to 9: {~}'
+  expect(columnsOf(plain)).toBe(plain.length)
+  expect(columnsOf(`${plain}图`)).toBe(plain.length + 2)
+})
