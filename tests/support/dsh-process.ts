@@ -160,6 +160,16 @@ export class DshBench implements AsyncDisposable {
       mkdirSync(folder, { recursive: true })
   }
 
+  /** For a command of a person's own: a copy. The commands of DSH are not on its PATH. */
+  shellEnvironment(): NodeJS.ProcessEnv {
+    return { ...this.environment }
+  }
+
+  /** The script of the `dsh` command, for Node. */
+  get script(): string {
+    return this.options.installation.bin
+  }
+
   profileDir(profile: string): string {
     return join(this.home, 'profiles', profile)
   }

@@ -67,7 +67,8 @@ export async function createKeyedSession(
   const { agent } = await agents.create({
     sessionId: SessionId(sessionId),
     agentOptions: described.model ?? modelOf(ctx, []),
-    meta: described.cwd === undefined ? {} : { cwd: described.cwd },
+    // Prompts of DSH name the folder, so a session without one could not have a turn.
+    meta: { cwd: described.cwd ?? process.cwd() },
     signal,
     ...(presets === undefined
       ? {}

@@ -110,7 +110,7 @@ export interface RunRequest {
   readonly verbose?: VerboseLevel
   /** Told to the model before the message, as instructions for this run; at most 100,000 characters. */
   readonly extraSystemPrompt?: string
-  /** Absolute. That of a new session; a session that lives elsewhere refuses the run. */
+  /** Absolute. That of a new session, by default the process's; a session elsewhere refuses the run. */
   readonly cwd?: string
 }
 

@@ -181,6 +181,15 @@ describe('a session key', () => {
     expect(await next.host.wait({ runId })).toMatchObject({ status: 'ok', reply: 'hi' })
   })
 
+  it('works in the folder of the process when the request names none, as a headless session does', async () => {
+    const world = await World.boot()
+    const { runId } = await world.host.accept({ ...request, model })
+    ;(await world.model.call(0)).reply('hi')
+    expect(await world.host.wait({ runId })).toMatchObject({ status: 'ok' })
+    const agent = world.ctx.agents.get(SessionId(sessionIdOfKey('mail:someone')))
+    expect(agent?.session.header.cwd).toBe(process.cwd())
+  })
+
   it('stands alone: neither with a session id nor without either', async () => {
     const world = await World.boot()
     const { sessionKey: _key, ...neither } = request

@@ -3,7 +3,8 @@
  * `followup` of the same root to its request. Both are measured in turn in one process.
  *
  * Changes gather for `wakeDelayMs` (250 by default) before a wake is made: that is a choice, not a cost,
- * so it is 0 here. Sessions are JSONL files and the log is SQLite with durable commits.
+ * so it is 0 here. Sessions are JSONL files and the log is SQLite with durable commits. The operator's
+ * model takes 50 ms: DSH makes the file of a new session while its model answers.
  */
 import { createUserMessage } from '@deepseek-ai/dsh-llm'
 import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
@@ -11,9 +12,10 @@ import { Stage } from './stage.ts'
 
 const WARM_UP = 10
 const ROUNDS = 120
+const OPERATOR_MS = 50
 
 export async function run(): Promise<BenchFigure[]> {
-  const stage = await Stage.set({ config: { wakeDelayMs: 0 }, operatorMs: 0 })
+  const stage = await Stage.set({ config: { wakeDelayMs: 0 }, operatorMs: OPERATOR_MS })
   const wakes: number[] = []
   const followups: number[] = []
   try {

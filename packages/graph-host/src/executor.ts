@@ -13,6 +13,11 @@ import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
 import type { OperatorSessions } from './operator-sessions.ts'
 
 export const PLUGIN_NAME = 'dsh-graph-host'
+/**
+ * Said, because a session that is not live yet does not show that it is an operator's: on the lane of
+ * roots and persons, operators would hold up the very wakes that they cause.
+ */
+const OPERATOR_LANE = 'subagent'
 /** A reason of a stop may be longer than the cause of an abort. */
 const CAUSE_CHARS = 1_000
 
@@ -115,6 +120,7 @@ class Executor implements GraphExecutor {
       // Not looked for first: that costs a look at every session. What is there is answered all the same.
       await loop.accept({
         sessionId: operator.targetSessionId,
+        lane: OPERATOR_LANE,
         message: prompt,
         idempotencyKey: `${claim.claimId}#${attempt}`,
         runId,

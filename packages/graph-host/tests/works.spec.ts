@@ -43,6 +43,23 @@ describe('works of a graph', () => {
     expect((await host.work('a')).status).toBe('running')
   })
 
+  it('take no slot of the lane on which roots and persons run', async () => {
+    const host = await Host.boot()
+    const root = await host.root()
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    await host.add(root, ...GATED(...names))
+    for (const name of names) await host.gates.reached(name)
+    host.gates.open('a')
+    await until(() => wakesOf(root).length === 1)
+    const lanes = host.ctx.agentLoopHost.metrics().map(({ lane, started }) => [lane, started])
+    expect(lanes).toEqual(
+      expect.arrayContaining([
+        ['main', 1],
+        ['subagent', 8],
+      ]),
+    )
+  })
+
   it('leave the whole conclusion to be read back', async () => {
     const host = await Host.boot()
     const root = await host.root()

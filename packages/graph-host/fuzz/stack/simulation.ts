@@ -123,6 +123,12 @@ class Simulation {
       const epoch = await store?.currentEpoch(rootId)
       return epoch === undefined ? undefined : store?.readGraph(epoch.graphId)
     }
+    const graphsOf = async (rootId: string): Promise<readonly GraphState[]> => {
+      const store = composition?.ctx.graphControl
+      const epochs = (await store?.listEpochs(rootId)) ?? []
+      const graphs = await Promise.all(epochs.map(({ graphId }) => store?.readGraph(graphId)))
+      return graphs.filter((graph) => graph !== undefined)
+    }
     const adapter = new SimulatedModel({
       life,
       minds,
@@ -163,7 +169,7 @@ class Simulation {
     })
     const roots = new Map<string, Agent>()
     for (const rootId of minds.keys()) roots.set(rootId, await this.openRoot(composition, rootId))
-    return { life, composition, roots, graphOf, waitsSince: new Map() }
+    return { life, composition, roots, graphOf, graphsOf, waitsSince: new Map() }
   }
 
   private async openRoot({ ctx }: Composition, rootId: string): Promise<Agent> {
@@ -232,9 +238,11 @@ class Simulation {
     for (const [rootId, mind] of this.minds) {
       const root = now.roots.get(rootId)
       if (root === undefined || !isIdle(root) || !mind.isDone) return false
-      const state = await this.unlessDead(now.life, now.graphOf(rootId))
-      if (state?.closed !== true || state.live.claims.size > 0) return false
-      if (state.live.openWakeId !== undefined) return false
+      const graphs = await this.unlessDead(now.life, now.graphsOf(rootId))
+      if (graphs === undefined || graphs.length === 0) return false
+      // Of an earlier graph, too: one that was finished while a wake of it failed settles that wake later.
+      for (const { closed, live } of graphs)
+        if (!closed || live.claims.size > 0 || live.openWakeId !== undefined) return false
     }
     return true
   }
@@ -320,6 +328,8 @@ interface ProcessNow {
   readonly composition: Composition
   readonly roots: ReadonlyMap<string, Agent>
   readonly graphOf: (rootId: string) => Promise<GraphState | undefined>
+  /** All that the root ever opened. */
+  readonly graphsOf: (rootId: string) => Promise<readonly GraphState[]>
   /** Since when a root rests although its task is not done, by root. */
   readonly waitsSince: Map<string, number>
 }
