@@ -39,6 +39,7 @@ export type {
 } from './streams/types.ts'
 export type { FinishedCall } from './streams/turn-translator.ts'
 export { doorToken } from './doors/door-token.ts'
+export { lanesLines, type LanesLook } from './doors/lanes-text.ts'
 export { agentOperations, type AgentOperations, type Operation } from './doors/operations.ts'
 export { readStoredEvents, readStoredRun } from './stored-runs.ts'
 export { AgentLoopError, type AgentLoopErrorCode } from './errors.ts'

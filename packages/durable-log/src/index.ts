@@ -24,6 +24,13 @@ export { memoryLog } from './memory-log.ts'
 export { systemProcesses } from './process-identity.ts'
 export { postgresLog, type PostgresLogOptions } from './postgres-log.ts'
 export { sqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
+export {
+  CONNECTION_ENV_PATTERN,
+  DEFAULT_CONNECTION_ENV,
+  DEFAULT_SCHEMA,
+  openPostgresLog,
+  type PostgresBackend,
+} from './postgres-backend.ts'
 export { type OpenedLog, openStorageLog, storageServices } from './storage-backend.ts'
 export type {
   AppendOptions,

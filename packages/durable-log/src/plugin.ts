@@ -6,17 +6,19 @@ import type { Context } from '@deepseek-ai/cordis'
 import { dshHomePath, expandHomePath } from '@deepseek-ai/dsh-home-paths'
 import z from '@deepseek-ai/schemastery'
 import { mountOnce } from '@dsh-graph/plugin-mount'
-import { DurableLogError } from './errors.ts'
 import { memoryLog } from './memory-log.ts'
-import { postgresLog } from './postgres-log.ts'
+import {
+  CONNECTION_ENV_PATTERN,
+  DEFAULT_CONNECTION_ENV,
+  DEFAULT_SCHEMA,
+  openPostgresLog,
+} from './postgres-backend.ts'
 import { sqliteLog } from './sqlite-log.ts'
 import { type OpenedLog, openStorageLog, storageServices } from './storage-backend.ts'
 import type { DurableLog } from './types.ts'
 
 const PACKAGE = 'dsh-durable-log'
 const DEFAULT_STORAGE = 'json'
-const DEFAULT_CONNECTION_ENV = 'DATABASE_URL'
-const DEFAULT_SCHEMA = 'durable_log'
 
 export const name = 'durable-log'
 
@@ -48,7 +50,7 @@ export const Config = z.object({
     .description('The storage backend of `kv`, by the name it is registered under.'),
   connectionEnv: z
     .string()
-    .pattern(/^[A-Za-z_][A-Za-z0-9_]*$/u)
+    .pattern(CONNECTION_ENV_PATTERN)
     .default(DEFAULT_CONNECTION_ENV)
     .description(
       'The environment variable that holds the connection string of `postgres`. The string itself never goes into a configuration.',
@@ -90,26 +92,12 @@ function openLog(config: Config): OpenedLog {
   return { log, close: () => log.close() }
 }
 
-function logOf({ backend, path, connectionEnv = DEFAULT_CONNECTION_ENV, schema }: Config): DurableLog {
+function logOf({ backend, path, connectionEnv, schema }: Config): DurableLog {
   if (backend === 'memory') return memoryLog()
-  if (backend === 'postgres') {
-    return postgresLog({
-      connectionString: connectionStringIn(connectionEnv),
-      ...(schema === undefined ? {} : { schema }),
-    })
-  }
+  if (backend === 'postgres') return openPostgresLog({ connectionEnv, schema })
   return sqliteLog({
     path: path === undefined ? dshHomePath('graph', 'log.sqlite') : resolve(expandHomePath(path)),
   })
-}
-
-function connectionStringIn(variable: string): string {
-  const connectionString = process.env[variable]
-  if (connectionString !== undefined && connectionString !== '') return connectionString
-  throw new DurableLogError(
-    'invalid',
-    `backend "postgres" needs the environment variable ${variable} with a connection string (postgres://…)`,
-  )
 }
 
 /**

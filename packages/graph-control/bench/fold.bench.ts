@@ -135,9 +135,7 @@ function memoryFigure(what: string, provisioned: number): BenchFigure {
   const sizes: number[] = []
   for (let round = 0; round < 3; round++) {
     const before = collect()
-    const text = JSON.stringify(entriesOf(GRAPH, { works: LIVE_WORKS, provisioned }))
-    const entries = (JSON.parse(text) as Entry[]).map(parseGraphEntry)
-    let state: FoldedGraph | undefined = foldAll(emptyGraph(GRAPH), entries.splice(0))
+    let state: FoldedGraph | undefined = readState(provisioned)
     const held = collect() - before
     sizes.push(held / (state.works.size || 1) - INSTRUCTION.length)
     state = undefined
@@ -153,6 +151,12 @@ function memoryFigure(what: string, provisioned: number): BenchFigure {
     ratio: median / MEMORY_TARGET,
     n: LIVE_WORKS,
   }
+}
+
+/** Of entries as they come from a medium. A function of its own: nothing but the state outlives it. */
+function readState(provisioned: number): FoldedGraph {
+  const text = JSON.stringify(entriesOf(GRAPH, { works: LIVE_WORKS, provisioned }))
+  return foldAll(emptyGraph(GRAPH), (JSON.parse(text) as Entry[]).map(parseGraphEntry))
 }
 
 /** Collects garbage, and answers with the bytes that are held. */

@@ -13,12 +13,14 @@ export function foldProvision(draft: Draft, { at, provision }: GraphEntryData<'p
   const work = held(draft.works, workId, 'work')
   if (draft.operators.has(operatorId)) throw new FoldError(`provisions operator ${operatorId} a second time`)
   if (work.operatorId !== undefined) throw new FoldError(`gives work ${workId} a second operator`)
-  draft.operators = draft.operators.set(operatorId, Object.freeze({ ...operator, provisionedAt: at }))
+  // Its work's own string: each would keep a copy otherwise.
+  const provisioned = Object.freeze({ ...operator, workId: work.workId, provisionedAt: at })
+  draft.operators = draft.operators.set(operatorId, provisioned)
   index.provisions = index.provisions.set(operator.provisionId, operatorId)
   index.sessions = index.sessions.set(operator.targetSessionId, operatorId)
-  index.turns = index.turns.set(operator.initialTurnId, workId)
-  index.runs = index.runs.set(operator.initialRunId, workId)
-  noteOperatorWork(draft, operatorId, workId)
+  index.turns = index.turns.set(operator.initialTurnId, work.workId)
+  index.runs = index.runs.set(operator.initialRunId, work.workId)
+  noteOperatorWork(draft, operatorId, work.workId)
   putWork(draft, { ...work, operatorId })
 }
 

@@ -3,7 +3,7 @@
  *
  * Pure; the works themselves are added and ended by work-states.
  */
-import type { Draft } from './graph-state.ts'
+import { type Draft, NOTHING } from './graph-state.ts'
 import { LIMITS, type Work } from './types.ts'
 
 /** The work of item `index`, counted from 1. The mark `#` is reserved for this. */
@@ -28,8 +28,8 @@ export function itemsOf(graph: Pick<Draft, 'works' | 'records'>, work: Work): re
     inputIds: Object.freeze([recordId, ...others]),
     joinedBy: work.workId,
     status: 'waiting',
-    waitingFor: [],
-    recordIds: [],
+    waitingFor: NOTHING,
+    recordIds: NOTHING,
     retries: 0,
     ...(work.title === undefined ? {} : { title: `${work.title} ${at + 1}/${recordIds.length}` }),
   }))

@@ -2,7 +2,7 @@
  * Bringing works back to life: a work that is retried, one whose place another takes, and whatever
  * downstream was skipped on their account.
  */
-import { type Draft, idsOf } from './graph-state.ts'
+import { type Draft, idsOf, NOTHING } from './graph-state.ts'
 import { VersionedMap } from './versioned-map.ts'
 import type { Work, WorkStatus } from './types.ts'
 import { isTerminal, judgeWorks, putClaim, putWork } from './work-states.ts'
@@ -100,7 +100,7 @@ function reopened(draft: Draft, work: Work): Work {
   return {
     ...rest,
     status: 'waiting',
-    recordIds: [],
+    recordIds: NOTHING,
     waitingFor: Object.freeze(items),
     ...(work.itemWorkIds === undefined || startedAt === undefined ? {} : { startedAt }),
   }

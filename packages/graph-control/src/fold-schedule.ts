@@ -2,7 +2,8 @@
 import type { GraphEntryData } from './entries.ts'
 import { orderPending, retryWork, reviveDependents } from './fold-retries.ts'
 import { supersedeIdleWakes } from './fold-wakes.ts'
-import { type Draft, FoldError, held, idsOf, sourceKey } from './graph-state.ts'
+import { type Draft, FoldError, held, idsOf, NOTHING, sourceKey } from './graph-state.ts'
+import { keptUpdateOf } from './kept-updates.ts'
 import type { ScheduleUpdate, StopRequest, Work, WorkRequest } from './types.ts'
 import {
   addWork,
@@ -33,7 +34,7 @@ export function foldUpdate(draft: Draft, { at, update: request }: GraphEntryData
   draft.revision += 1
   draft.createdAt ??= at
   const update: ScheduleUpdate = Object.freeze({ ...request, revision: draft.revision, committedAt: at })
-  draft.index.updates = draft.index.updates.set(update.updateId, update)
+  draft.index.updates = draft.index.updates.set(update.updateId, keptUpdateOf(update))
   draft.index.sources = draft.index.sources.set(sourceKey(update.source), update.updateId)
 
   for (const stop of update.stop) stopTarget(draft, stop, at)
@@ -122,8 +123,8 @@ function workOf(request: WorkRequest, update: ScheduleUpdate, ordinal: number): 
     ordinal,
     revision: update.revision,
     addedAt: update.committedAt,
-    waitingFor: [],
-    recordIds: [],
+    waitingFor: NOTHING,
+    recordIds: NOTHING,
     retries: 0,
     ...(request.target.kind === 'operator' ? { operatorId: request.target.id } : {}),
   }

@@ -50,6 +50,7 @@ export function foldAll(state: FoldedGraph, entries: readonly GraphEntry[]): Fol
     for (const entry of entries) {
       apply(draft, entry)
       draft.seq += 1
+      draft.touched = undefined
     }
   })
   return stateOf(draft)

@@ -16,17 +16,8 @@ import {
   sourceKey,
 } from './graph-state.ts'
 import { pendingInOrder } from './fold-retries.ts'
-import type {
-  Claim,
-  GraphRecord,
-  Operator,
-  OperatorBinding,
-  ScheduleUpdate,
-  Wake,
-  WakeAttempt,
-  Work,
-  WorkRequest,
-} from './types.ts'
+import type { Claim, GraphRecord, Operator, OperatorBinding, Wake, WakeAttempt, Work } from './types.ts'
+import type { KeptUpdate } from './kept-updates.ts'
 import { decodeTable, encodeTable, type Table } from './snapshot-tables.ts'
 import { VersionedMap } from './versioned-map.ts'
 
@@ -34,10 +25,6 @@ const VERSION = 2
 const VERSIONS: ReadonlySet<unknown> = new Set([1, VERSION])
 /** Links of the chains that answer what changed and what ended last. */
 const KEPT_LINKS = 1_000
-
-interface StoredUpdate extends Omit<ScheduleUpdate, 'addWork'> {
-  readonly added: readonly string[]
-}
 
 type Always =
   | 'graphId'
@@ -65,7 +52,7 @@ interface Stored {
   readonly records: Table<GraphRecord>
   readonly wakes: Table<Wake>
   readonly wakeAttempts: Table<WakeAttempt>
-  readonly updates: Table<StoredUpdate>
+  readonly updates: Table<KeptUpdate>
   readonly live: {
     readonly pending: readonly string[]
     readonly ready: readonly string[]
@@ -124,7 +111,7 @@ export function* snapshotSteps(state: FoldedGraph): Generator<undefined, JsonVal
     records: yield* encodeTable(state.records.values()),
     wakes: yield* encodeTable(state.wakes.values()),
     wakeAttempts: yield* encodeTable(index.wakeAttempts.values()),
-    updates: yield* encodeTable(storedUpdates(index.updates.values())),
+    updates: yield* encodeTable(index.updates.values()),
     live: {
       pending: [...live.pending.keys()],
       ready: [...live.ready.keys()],
@@ -152,7 +139,7 @@ export function stateOfSnapshot(graphId: string, seq: number, snapshot: JsonValu
   // Read once, by whichever map is asked first.
   const operatorRows = once(() => decodeTable(stored.operators))
   const claimRows = once(() => decodeTable(stored.claims))
-  const updateRows = once(() => decodeTable(stored.updates).map((update) => updateOf(update, works)))
+  const updateRows = once(() => decodeTable(stored.updates))
   const works = tableOf(stored.works, (work) => work.workId)
   const operators = VersionedMap.deferred(() => keyed(operatorRows(), (operator) => operator.operatorId))
   const claims = VersionedMap.deferred(() => keyed(claimRows(), (claim) => claim.claimId))
@@ -218,45 +205,6 @@ export function stateOfSnapshot(graphId: string, seq: number, snapshot: JsonValu
       endedFrom: stored.endedFrom,
     }),
   })
-}
-
-/** Nothing that only the fold knows is part of what was asked for. */
-function updateOf({ added, ...rest }: StoredUpdate, works: VersionedMap<Work>): ScheduleUpdate {
-  const addWork = added.map((workId) => {
-    const work = works.get(workId)
-    if (work === undefined) throw new Error(`the snapshot has update ${rest.updateId} without work ${workId}`)
-    return requestOf(work)
-  })
-  return Object.freeze({ ...rest, addWork: Object.freeze(addWork) })
-}
-
-function requestOf(work: Work): WorkRequest {
-  const {
-    status: _1,
-    ordinal: _2,
-    revision: _3,
-    addedAt: _4,
-    waitingFor: _5,
-    retries: _6,
-    reason: _7,
-    retryReason: _8,
-    claimId: _9,
-    operatorId: _10,
-    recordIds: _11,
-    itemWorkIds: _12,
-    joinedBy: _13,
-    replacedBy: _14,
-    usage: _15,
-    startedAt: _16,
-    endedAt: _17,
-    endedChangeSeq: _18,
-    ...request
-  } = work
-  return Object.freeze(request)
-}
-
-function* storedUpdates(updates: Iterable<ScheduleUpdate>): Generator<StoredUpdate> {
-  for (const { addWork, ...rest } of updates) yield { ...rest, added: addWork.map((work) => work.workId) }
 }
 
 function* listed(chains: VersionedMap<IdChain>): Generator<{ id: string; works: readonly string[] }> {

@@ -19,6 +19,7 @@ import type {
   Wait,
   Work,
 } from './types.ts'
+import type { KeptUpdate } from './kept-updates.ts'
 import { VersionedMap } from './versioned-map.ts'
 
 /** Ids in reverse order of arrival; adding one shares the rest. */
@@ -50,7 +51,7 @@ export interface EndedChain {
 
 export interface GraphIndex {
   /** By update id, in order of revision. */
-  readonly updates: VersionedMap<ScheduleUpdate>
+  readonly updates: VersionedMap<KeptUpdate>
   /** By {@link sourceKey}: the update of a tool call. */
   readonly sources: VersionedMap<string>
   /** Provision id → operator id. */
@@ -105,7 +106,12 @@ export interface Draft extends Mutable<Omit<FoldedGraph, 'live' | 'index' | 'cou
   readonly counts: Mutable<GraphCounts>
   /** A work came back to life in this entry: what is pending is not in order of places now. */
   isReordered?: true
+  /** The works that this entry changed; kept once it changed more than one. */
+  touched?: Set<string> | undefined
 }
+
+/** Shared by all works that have nothing in such a list. */
+export const NOTHING: readonly string[] = Object.freeze([])
 
 /** An entry that no state of this graph admits. The stream that holds it cannot be read further. */
 export class FoldError extends Error {}
@@ -142,7 +148,7 @@ export function emptyGraph(graphId: string): FoldedGraph {
       wokenChangeSeq: 0,
     }),
     index: Object.freeze({
-      updates: VersionedMap.empty<ScheduleUpdate>(),
+      updates: VersionedMap.empty<KeptUpdate>(),
       sources: VersionedMap.empty<string>(),
       provisions: VersionedMap.empty<string>(),
       sessions: VersionedMap.empty<string>(),

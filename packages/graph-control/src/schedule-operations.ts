@@ -1,4 +1,5 @@
 /** The store's operations on updates. */
+import { updateOf } from './kept-updates.ts'
 import type { ScheduleControl } from './port.ts'
 import * as shapes from './request-shapes.ts'
 import { requireShape } from './request-shapes.ts'
@@ -18,12 +19,15 @@ export class ScheduleOperations extends StoreBase implements ScheduleControl {
   }
 
   async listScheduleUpdates(graphId: string): Promise<readonly ScheduleUpdate[]> {
-    return [...(await this.readState('listScheduleUpdates', graphId)).index.updates.values()]
+    const { index, works } = await this.readState('listScheduleUpdates', graphId)
+    return Array.from(index.updates.values(), (update) => updateOf(update, works))
   }
 
   async readScheduleUpdate(graphId: string, updateId: string): Promise<ScheduleUpdate | undefined> {
     const id = this.checkId('readScheduleUpdate', updateId)
-    return (await this.readState('readScheduleUpdate', graphId)).index.updates.get(id)
+    const { index, works } = await this.readState('readScheduleUpdate', graphId)
+    const update = index.updates.get(id)
+    return update === undefined ? undefined : updateOf(update, works)
   }
 
   /** The root whose epoch names this graph, where the update's own session is that root. */

@@ -6,6 +6,7 @@ import { GraphControlError } from './errors.ts'
 import { fold } from './fold.ts'
 import { worksOfTarget } from './fold-schedule.ts'
 import { type FoldedGraph, sourceKey } from './graph-state.ts'
+import { updateOf } from './kept-updates.ts'
 import { named } from './request-shapes.ts'
 import { requireRetries } from './retry-rules.ts'
 import type { ScheduleUpdate, ScheduleUpdateRequest } from './types.ts'
@@ -24,7 +25,8 @@ export function decideUpdate(
   rootSessionId?: string,
 ): Decision<Committed> {
   const existing = state.index.updates.get(request.updateId)
-  if (existing !== undefined) return unchanged({ update: sameUpdate(existing, request), created: false })
+  if (existing !== undefined)
+    return unchanged({ update: sameUpdate(updateOf(existing, state.works), request), created: false })
   requireFreshSource(state, request)
   requireOpen(state)
   requireDraftStep(state, request)
@@ -38,7 +40,7 @@ export function decideUpdate(
       ? []
       : [graphEntry('graph/opened', { at, graphId: state.graphId, rootSessionId })]
   return commit([...opened, graphEntry('update', { at, update: request })], (after) => ({
-    update: committed(after.index.updates, request.updateId),
+    update: updateOf(committed(after.index.updates, request.updateId), after.works),
     created: true,
   }))
 }

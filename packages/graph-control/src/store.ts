@@ -18,6 +18,7 @@ import type { GraphControl, GraphLease, GraphSnapshot, LeasedGraphControl } from
 import { RegistryOperations } from './registry-operations.ts'
 import * as shapes from './request-shapes.ts'
 import { requireShape } from './request-shapes.ts'
+import { updateOf } from './kept-updates.ts'
 import { ResultTexts } from './results.ts'
 import { compactGraphs, purgeRoot } from './retention.ts'
 import type { StoreParts } from './store-base.ts'
@@ -113,7 +114,9 @@ export class GraphControlStore extends RegistryOperations implements GraphContro
     const { ledgers } = this.parts
     const states = graphId === undefined ? [...ledgers.loaded()] : [await this.readState('snapshot', graphId)]
     return {
-      scheduleUpdates: states.flatMap((state) => [...state.index.updates.values()]),
+      scheduleUpdates: states.flatMap(({ index, works }) =>
+        Array.from(index.updates.values(), (update) => updateOf(update, works)),
+      ),
       intentClaims: states.flatMap((state) => [...state.claims.values()]),
       operatorProvisions: states.flatMap((state) => [...state.operators.values()]),
       operatorBindings: states.flatMap((state) => [...state.bindings.values()]),

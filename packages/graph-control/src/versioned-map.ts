@@ -13,10 +13,11 @@
 const ABSENT: unique symbol = Symbol('absent')
 type Slot<V> = V | typeof ABSENT
 
-/** The newest version of a line: what each key holds, and the keys in order of insertion. */
+/** The newest version of a line: what each key holds, deleted ones as marks, in order of insertion. */
 interface Trunk<V> {
   readonly slots: Map<string, Slot<V>>
-  readonly order: string[]
+  /** The keys by their place. Many maps are never asked for one, so it is made when one is. */
+  order: string[] | undefined
 }
 
 /** What one write replaced, seen from the version before it. */
@@ -50,6 +51,10 @@ export function asOneWriter<T>(act: () => T): T {
   }
 }
 
+function orderOf(trunk: Trunk<unknown>): string[] {
+  return (trunk.order ??= [...trunk.slots.keys()])
+}
+
 export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap<string, V> {
   private count: number
   private trunk: Trunk<V>
@@ -66,19 +71,19 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
 
   private constructor(trunk: Trunk<V>, size: number, front: number) {
     this.trunk = trunk
-    this.extent = trunk.order.length
+    this.extent = trunk.slots.size
     this.count = size
     this.front = front
   }
 
   static empty<V extends NonNullable<unknown>>(): VersionedMap<V> {
-    return new VersionedMap<V>({ slots: new Map(), order: [] }, 0, 0)
+    return new VersionedMap<V>({ slots: new Map(), order: undefined }, 0, 0)
   }
 
   /** Later entries of a key win. */
   static from<V extends NonNullable<unknown>>(entries: Iterable<readonly [string, V]>): VersionedMap<V> {
     const slots = new Map<string, Slot<V>>(entries)
-    return new VersionedMap<V>({ slots, order: [...slots.keys()] }, slots.size, 0)
+    return new VersionedMap<V>({ slots, order: undefined }, slots.size, 0)
   }
 
   /** What `source` tells, read when it is first asked for. */
@@ -141,10 +146,11 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
    */
   *keysFrom(precedes: (key: string) => boolean): Generator<string, undefined, unknown> {
     this.read()
+    const order = orderOf(this.trunk)
     let [low, high] = [this.front, this.extent]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (precedes(this.trunk.order[middle] ?? '')) low = middle + 1
+      if (precedes(order[middle] ?? '')) low = middle + 1
       else high = middle
     }
     for (const [key] of this.entriesFrom(low)) yield key
@@ -164,11 +170,24 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
 
   private *entriesFrom(place: number): Generator<[string, V], undefined, unknown> {
     const { replaced, newest } = this.replacements()
-    const { order } = this.trunk
-    for (let at = place; at < this.extent; at += 1) {
-      const key = order[at] ?? ''
+    for (const key of this.keysSeen(place)) {
       const slot = replaced?.get(key) ?? (newest ?? this).slot(key)
       if (slot !== ABSENT) yield [key, slot]
+    }
+  }
+
+  /** The keys of the trunk that this version has seen, from a place on. */
+  private *keysSeen(place: number): Generator<string, undefined, unknown> {
+    let left = this.extent
+    if (place > 0) {
+      const order = orderOf(this.trunk)
+      for (let at = place; at < left; at += 1) yield order[at] ?? ''
+      return
+    }
+    for (const key of this.trunk.slots.keys()) {
+      if (left === 0) return
+      left -= 1
+      yield key
     }
   }
 
@@ -201,7 +220,7 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     const { trunk } = VersionedMap.from(source())
     this.source = undefined
     this.trunk = trunk
-    this.extent = this.count = trunk.order.length
+    this.extent = this.count = trunk.slots.size
   }
 
   private writable(): VersionedMap<V> {
@@ -218,13 +237,13 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     const { slots, order } = this.trunk
     const before = held ?? ABSENT
     slots.set(key, slot)
-    if (held === undefined) order.push(key)
+    if (held === undefined) order?.push(key)
     const size = this.count + Number(slot !== ABSENT) - Number(before !== ABSENT)
-    const front = slot === ABSENT && order[this.front] === key ? this.frontAfter(this.front) : this.front
+    const front = slot === ABSENT ? this.frontWithout(key) : this.front
     if (writer !== undefined && this.madeBy === writer) {
       this.count = size
       this.front = front
-      this.extent = order.length
+      this.extent = slots.size
       if (this.last !== undefined)
         this.last = this.last.next = { key, before, version: this, next: undefined }
       return this
@@ -234,10 +253,12 @@ export class VersionedMap<V extends NonNullable<unknown>> implements ReadonlyMap
     return version
   }
 
-  /** The first place at which there is something; to be asked of the newest version. */
-  private frontAfter(front: number): number {
-    const { slots, order } = this.trunk
-    let place = front
+  /** The first place at which there is something once `key` is gone; to be asked of the newest version. */
+  private frontWithout(key: string): number {
+    const { slots } = this.trunk
+    const order = orderOf(this.trunk)
+    let place = this.front
+    if (order[place] !== key) return place
     while (place < order.length && slots.get(order[place] ?? '') === ABSENT) place += 1
     return place
   }

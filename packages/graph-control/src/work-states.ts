@@ -8,7 +8,7 @@
  * (fold-retries).
  */
 import { itemsOf, joinEnding } from './fold-items.ts'
-import { type Draft, idsOf } from './graph-state.ts'
+import { type Draft, idsOf, NOTHING } from './graph-state.ts'
 import { TERMINAL_WORK_STATUSES, type Claim, type Work, type WorkStatus } from './types.ts'
 
 export interface Ending {
@@ -28,11 +28,20 @@ export function putWork(draft: Draft, work: Work): void {
   const { live, index } = draft
   const { workId } = work
   const seq = draft.seq + 1
-  const newest = index.changes
-  if (newest?.workId !== workId || newest.seq !== seq) index.changes = { workId, seq, earlier: newest }
+  if (isFirstChange(draft, workId, seq)) index.changes = { workId, seq, earlier: index.changes }
   if (work.status === before?.status) return
   if (work.status === 'ready') live.ready = live.ready.set(work.workId, true)
   else if (before?.status === 'ready') live.ready = live.ready.delete(work.workId)
+}
+
+/** Whether the entry at `seq` changed the work for the first time. */
+function isFirstChange(draft: Draft, workId: string, seq: number): boolean {
+  const newest = draft.index.changes
+  if (newest?.seq !== seq) return true
+  draft.touched ??= new Set([newest.workId])
+  if (draft.touched.has(workId)) return false
+  draft.touched.add(workId)
+  return true
 }
 
 /** The one place where a claim's view is replaced; what is live follows from it. */
@@ -136,7 +145,7 @@ function close(draft: Draft, work: Work, { status, reason, at }: Ending): Work {
   const ended: Work = {
     ...work,
     status,
-    waitingFor: [],
+    waitingFor: NOTHING,
     endedAt: at,
     endedChangeSeq: draft.changeSeq,
     ...(reason === undefined ? {} : { reason }),
@@ -181,7 +190,7 @@ function judge(draft: Draft, workId: string, at: number, endings: PendingEnding[
   const open = inputs.flatMap(({ work: input }) =>
     input === undefined || isTerminal(input.status) ? [] : [input.workId],
   )
-  const waitingFor = open.length > 1 ? [...new Set(open)] : open
+  const waitingFor = open.length === 0 ? NOTHING : [...new Set(open)]
   if (waitingFor.length > 0) {
     const isSame = waitingFor.length === work.waitingFor.length
     if (!isSame || waitingFor.some((id, at) => id !== work.waitingFor[at]))

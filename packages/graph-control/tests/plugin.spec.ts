@@ -107,7 +107,12 @@ describe('the plugin row', () => {
   })
 
   it('has a schema with a default for every field that needs one, and refuses other backends', () => {
-    expect(graphControl.Config({})).toEqual({ backend: 'log', storage: 'json' })
+    expect(graphControl.Config({})).toEqual({
+      backend: 'log',
+      storage: 'json',
+      connectionEnv: 'DATABASE_URL',
+      schema: 'durable_log',
+    })
     expect(() => graphControl.Config({ backend: 'tape' } as object)).toThrow(/backend|tape/)
   })
 

@@ -7,6 +7,7 @@ import { COMMANDS, type AgentAnswer, type AgentShell } from './agent-shell/comma
 import { tellEvents } from './agent-shell/events-command.ts'
 import { AGENT_EXIT, refusedBy, type AgentExitCode } from './agent-shell/exits.ts'
 import { AgentHosts } from './agent-shell/hosts.ts'
+import { lookOf } from './board/look.ts'
 import { cleanLine } from './board/text-width.ts'
 import { versionsFound } from './doctor/versions.ts'
 import { placesOf } from './shell/places.ts'
@@ -31,9 +32,9 @@ export async function main(
   const isJson = argv.includes('--json')
   try {
     const request = parseAgentArguments(argv)
-    const places = placesOf({ home: request.home, db: undefined }, environment)
+    const places = placesOf(request, environment)
     const hosts = new AgentHosts(places.hosts(), request.hostPid)
-    const shell = { request, places, hosts }
+    const shell = { request, places, hosts, look: lookOf(stdout, environment) }
     const {
       document,
       exitCode = AGENT_EXIT.ok,

@@ -120,10 +120,25 @@ export class GraphCommand {
           ),
         ).join('\n')
       case 'doctor':
-        return doctorLines(await this.deps.doctor()).join('\n')
+        return doctorLines(await this.report(agent)).join('\n')
       default:
         return USAGE
     }
+  }
+
+  /** The host's, and how this session stands. */
+  private async report(agent: Agent): Promise<DoctorReport> {
+    const { sections, ...rest } = await this.deps.doctor()
+    const epochs = await this.epochsOf(agent)
+    const newest = epochs.at(-1)
+    const state = newest === undefined ? undefined : await this.deps.store.readGraph(newest.graphId)
+    const session = {
+      id: agent.id,
+      supervision: supervises(agent) ? 'on' : 'off',
+      graphs: String(epochs.length),
+      ...(state === undefined ? {} : { newest: `${state.graphId}, ${state.phase}, ${countsText(state)}` }),
+    }
+    return { ...rest, sections: { ...sections, session } }
   }
 
   private async status(agent: Agent, request: Request): Promise<string> {

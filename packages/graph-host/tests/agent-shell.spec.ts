@@ -128,7 +128,7 @@ describe('dsh-agent with a running DSH', () => {
     const shell = await Shell.open()
     const running = await shell.accepted('never answer')
     const queued = await shell.accepted('and this')
-    await until(async () => (await shell.run('lanes')).out.includes('1 of 4 active; 1 waiting'))
+    await until(async () => (await shell.run('lanes')).out.includes('1 of 4 active  1 waiting'))
     expect(await shell.json('lanes')).toMatchObject({
       lanes: [{ sessionId: 's', running, queued: [queued] }],
       metrics: expect.arrayContaining([expect.objectContaining({ lane: 'main', active: 1, depth: 1 })]),

@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { maskText } from '../src/doctor/mask.ts'
 import { doctorLines } from '../src/doctor/report.ts'
+import { versionProblems } from '../src/doctor/versions.ts'
 
 const NONE = {}
 
@@ -49,5 +50,15 @@ describe('a report', () => {
     expect(lines[1]).toBe('  maxNewActivations        8')
     expect(lines[3]).toMatch(/dsh-graph-host: bad news$/u)
     expect(lines.at(-1)).toBe('  - service durableLog is missing')
+  })
+})
+
+describe('versions', () => {
+  it('are a problem where the members of the bundle differ', () => {
+    const found = { 'dsh-graph-host': '0.1.0', 'dsh-tool-graph': '0.1.0', node: 'v24.0.0' }
+    expect(versionProblems(found)).toEqual([])
+    expect(versionProblems({ ...found, 'dsh-tool-graph': '0.2.0' })).toEqual([
+      'the members of the bundle have different versions (dsh-graph-host 0.1.0, dsh-tool-graph 0.2.0): install one version of all',
+    ])
   })
 })

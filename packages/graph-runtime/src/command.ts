@@ -3,6 +3,7 @@
  * one. What it prints is for the person only.
  */
 import type { Context } from '@deepseek-ai/cordis'
+import { PLAIN_LOOK, shownLines, type ShownLine } from '@dsh-graph/text-board'
 import { messageOf } from './errors.ts'
 import type { GraphPicture } from './picture-types.ts'
 import { sourceOf } from './mounts.ts'
@@ -30,26 +31,22 @@ interface CommandResult {
   readonly text: string
 }
 
-/** Longest description in the list. */
-const LISTED_CHARS = 120
-
-function clip(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ')
-  return line.length > LISTED_CHARS ? `${line.slice(0, LISTED_CHARS)}…` : line
-}
-
-function line(entry: GraphEntry): string {
-  const roles = [
-    ...(entry.definition?.asTool === true ? ['tool'] : []),
-    ...(entry.asOperator ? ['operator'] : []),
-  ]
-  return `- ${entry.name}${roles.length > 0 ? ` (${roles.join(', ')})` : ''}: ${clip(entry.description)}`
+function shown(entry: GraphEntry): ShownLine {
+  const isTool = entry.definition?.asTool === true
+  const roles = [...(isTool ? ['tool'] : []), ...(entry.asOperator ? ['operator'] : [])]
+  return {
+    mark: isTool ? '●' : '○',
+    ascii: isTool ? '*' : 'o',
+    name: entry.name,
+    state: roles.length === 0 ? 'registry' : roles.join(', '),
+    note: entry.description,
+  }
 }
 
 function listed(entries: readonly GraphEntry[]): CommandResult {
   if (entries.length === 0)
     return { kind: 'success', text: 'No graphs. A module that calls defineGraph adds one.' }
-  const lines = entries.map((entry) => line(entry))
+  const lines = shownLines(entries.map(shown), PLAIN_LOOK)
   return { kind: 'success', text: [...lines, '', 'Draw one with /graphs <name>.'].join('\n') }
 }
 

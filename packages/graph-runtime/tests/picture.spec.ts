@@ -205,8 +205,8 @@ describe('the /graphs command', () => {
     expect(await run('/graphs')).toEqual({
       kind: 'success',
       text: [
-        '- echo (tool, operator): Says it again.',
-        `- private: ${'x'.repeat(120)}…`,
+        '  ● echo    tool, operator  Says it again.',
+        `  ○ private registry        ${'x'.repeat(91)}…`,
         '',
         'Draw one with /graphs <name>.',
       ].join('\n'),

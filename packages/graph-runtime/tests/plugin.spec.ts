@@ -31,7 +31,11 @@ describe('the package', () => {
       expect(existsSync(resolve(root, file))).toBe(true)
     }
     expect(manifest.files).toEqual(expect.arrayContaining(['dist', 'locale', 'icon.svg', 'cordis.patch.yml']))
-    expect(Object.keys(manifest.dependencies)).toEqual(['@langchain/core', '@langchain/langgraph'])
+    expect(Object.keys(manifest.dependencies)).toEqual([
+      '@langchain/core',
+      '@langchain/langgraph',
+      'string-width',
+    ])
     expect(Object.keys(JSON.parse(read('locale/zh.json')) as object)).toEqual(['meta'])
   })
 

@@ -1,32 +1,70 @@
 /** The lanes as a person reads them: one line each. Pure. */
+import { durationText, PLAIN_LOOK, shownLines, type ShownLine } from '@dsh-graph/text-board'
 import type { LaneMetrics, LaneSnapshot } from '../types.ts'
 
-export function lanesText(lanes: readonly LaneSnapshot[], metrics: readonly LaneMetrics[]): string {
-  return [...metrics.map(metricsLine), ...lanes.map(sessionLine)].join('\n')
+/** What the place can show that the lines are written to. */
+export interface LanesLook {
+  /** Columns of a line; nothing is written past them. */
+  readonly columns: number
+  /** Lines of one screen. */
+  readonly rows: number
+  readonly hasColours: boolean
+  /** Marks outside of ASCII. */
+  readonly hasMarks: boolean
 }
 
-function metricsLine(lane: LaneMetrics): string {
+/**
+ * The global lanes, then the sessions that run or wait.
+ *
+ * @param look default: plain text of 120 columns, as a command answers.
+ */
+export function lanesLines(
+  lanes: readonly LaneSnapshot[],
+  metrics: readonly LaneMetrics[],
+  look: LanesLook = PLAIN_LOOK,
+): readonly string[] {
+  return [...shownLines(metrics.map(laneLine), look), ...shownLines(lanes.map(sessionLine), look)]
+}
+
+export function lanesText(lanes: readonly LaneSnapshot[], metrics: readonly LaneMetrics[]): string {
+  return lanesLines(lanes, metrics).join('\n')
+}
+
+function laneLine(lane: LaneMetrics): ShownLine {
   const { active, ageMs, depth, drops, forcedReleases, longestWaitMs, meanWaitMs, started, width } = lane
   const facts = [
-    `${active} of ${width} active`,
-    `${depth} waiting${depth === 0 ? '' : `, the oldest for ${seconds(ageMs)}`}`,
+    `${depth} waiting${depth === 0 ? '' : `, the oldest for ${durationText(ageMs)}`}`,
     `${started} started`,
-    ...(started === 0 ? [] : [`waits ${seconds(meanWaitMs)} on average, ${seconds(longestWaitMs)} at most`]),
+    ...(started === 0
+      ? []
+      : [`waits ${durationText(meanWaitMs)} on average, ${durationText(longestWaitMs)} at most`]),
     ...(drops === 0 ? [] : [`${drops} dropped`]),
     ...(forcedReleases === 0 ? [] : [`${forcedReleases} released by force`]),
   ]
-  return `${lane.lane}: ${facts.join('; ')}`
+  return {
+    ...(active === 0 ? IDLE : depth > 0 ? FULL : BUSY),
+    name: lane.lane,
+    state: `${active} of ${width} active`,
+    note: facts.join('; '),
+  }
 }
 
-function sessionLine({ sessionId, running, queued, observed }: LaneSnapshot): string {
+function sessionLine({ sessionId, running, queued, observed }: LaneSnapshot): ShownLine {
   const facts = [
-    ...(running === undefined ? [] : [`runs ${running}`]),
+    ...(running === undefined ? [] : [running]),
     ...(observed === undefined ? [] : [`turn ${observed.turn} is DSH's own`]),
     ...(queued.length === 0 ? [] : [`${queued.length} queued`]),
   ]
-  return `session ${sessionId}: ${facts.join('; ')}`
+  const isBusy = running !== undefined || observed !== undefined
+  return {
+    ...(isBusy ? BUSY : IDLE),
+    name: `session ${sessionId}`,
+    state: isBusy ? 'runs' : 'waits',
+    note: facts.join('; '),
+  }
 }
 
-export function seconds(ms: number): string {
-  return `${Math.round(ms / 100) / 10} s`
-}
+const IDLE = { mark: '·', ascii: '.', colour: 'gray' } as const
+const BUSY = { mark: '◐', ascii: '>', colour: 'cyan' } as const
+/** Something runs, and something waits. */
+const FULL = { mark: '◕', ascii: '!', colour: 'yellow' } as const

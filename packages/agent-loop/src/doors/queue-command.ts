@@ -5,7 +5,7 @@
 import { AgentLoopError } from '../errors.ts'
 import type { AgentLoopHost } from '../types.ts'
 import type { QueuedItem, QueueSettings, SessionDefaults, SessionSettings } from '../queue-types.ts'
-import { seconds } from './lanes-text.ts'
+import { durationText } from '@dsh-graph/text-board'
 
 const USAGE = [
   '/queue                                      what waits, and how messages join',
@@ -99,8 +99,8 @@ function changeOf(words: readonly string[]): Change {
   for (const word of words) {
     const [, name = '', value = ''] = /^([a-z-]+):(.+)$/u.exec(word.toLowerCase()) ?? []
     if (MODES.has(word.toLowerCase())) change.mode = modeOf(word.toLowerCase())
-    else if (name === 'debounce') change.debounceMs = milliseconds(word, value)
-    else if (name === 'max-debounce') change.maxDebounceMs = milliseconds(word, value)
+    else if (name === 'debounce') change.debounceMs = millidurationText(word, value)
+    else if (name === 'max-debounce') change.maxDebounceMs = millidurationText(word, value)
     else if (name === 'cap' && /^\d{1,5}$/u.test(value)) change.cap = Number(value)
     else if (name === 'drop' && isDrop(value)) change.drop = value
     else throw new AgentLoopError('invalid', `"${word}" is not understood\n${USAGE}`)
@@ -116,7 +116,7 @@ function isDrop(value: string): value is QueueSettings['drop'] {
   return value === 'summarize' || value === 'old' || value === 'new'
 }
 
-function milliseconds(word: string, value: string): number {
+function millidurationText(word: string, value: string): number {
   const [, number = '', unit = 'ms'] = /^(\d{1,7}(?:\.\d{1,3})?)(ms|s|m)?$/u.exec(value) ?? []
   if (number === '')
     throw new AgentLoopError('invalid', `"${word}" is no time; write ${word.split(':')[0]}:2s`)
@@ -126,7 +126,7 @@ function milliseconds(word: string, value: string): number {
 
 function settingsText({ queue }: SessionSettings): string {
   const { cap, debounceMs, drop, maxDebounceMs, mode } = queue
-  const times = `debounce ${seconds(debounceMs)}, at most ${seconds(maxDebounceMs)}`
+  const times = `debounce ${durationText(debounceMs)}, at most ${durationText(maxDebounceMs)}`
   return `Messages join as "${mode}"; ${times}; at most ${cap} wait, then "${drop}".`
 }
 

@@ -20,7 +20,9 @@ describe('/queue', () => {
     const queued = await world.accept('s', 'and then\nthis')
     const shown = await type('/queue')
     expect(shown).toMatchObject({ kind: 'success' })
-    expect(shown?.text).toContain('Messages join as "followup"; debounce 0.5 s, at most 5 s; at most 20 wait')
+    expect(shown?.text).toContain(
+      'Messages join as "followup"; debounce 500ms, at most 5.0s; at most 20 wait',
+    )
     expect(shown?.text).toContain(`queued  ${queued}  followup  and then this`)
   })
 
@@ -28,7 +30,7 @@ describe('/queue', () => {
     const { world, type } = await commanding()
     const set = await type('/queue collect debounce:2s max-debounce:0.5m cap:25 drop:old')
     expect(set?.text).toBe(
-      'Messages join as "collect"; debounce 2 s, at most 30 s; at most 25 wait, then "old".',
+      'Messages join as "collect"; debounce 2.0s, at most 30.0s; at most 25 wait, then "old".',
     )
     expect((await world.host.settings('s')).queue).toEqual({
       mode: 'collect',
@@ -100,8 +102,8 @@ describe('/lanes', () => {
     await world.model.call(0)
     await world.accept('s', 'second')
     world.clock.advance(1_500)
-    const text = (await type('/lanes'))?.text
-    expect(text).toContain('main: 1 of 4 active; 1 waiting, the oldest for 1.5 s; 1 started')
-    expect(text).toContain(`session s: runs ${running}; 1 queued`)
+    const lines = ((await type('/lanes'))?.text ?? '').split('\n')
+    expect(lines[0]).toMatch(/^ {2}◕ main +1 of 4 active +1 waiting, the oldest for 1\.5s; 1 started/u)
+    expect(lines.at(-1)).toBe(`  ◐ session s runs  ${running}; 1 queued`)
   })
 })

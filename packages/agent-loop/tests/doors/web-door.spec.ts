@@ -64,7 +64,7 @@ describe('the web door', () => {
     const told = await web.value<{ lanes: object[]; metrics: LaneMetrics[]; text: string }>('lanes', {})
     expect(told.lanes).toEqual([{ sessionId: 's', running, queued: [b, c] }])
     expect(told.metrics).toContainEqual(expect.objectContaining({ lane: 'main', active: 1, depth: 2 }))
-    expect(told.text).toContain('main: 1 of 4 active; 2 waiting')
+    expect(told.text).toMatch(/main +1 of 4 active +2 waiting/u)
     expect(await web.value('queue.move', { runId: c, before: b })).toBe(true)
     expect(await web.value('queue.list', { sessionId: 's' })).toMatchObject([{ runId: c }, { runId: b }])
     expect(await web.value('queue.cancel', { runId: c })).toBe(true)

@@ -3,6 +3,7 @@ import { deepStrictEqual, ok } from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { changedWorks, endedWorks, pendingWorks } from '../../src/changes.ts'
 import type { FoldedGraph } from '../../src/graph-state.ts'
+import { updateOf } from '../../src/kept-updates.ts'
 import type { GraphState, Work } from '../../src/index.ts'
 import {
   changeSeqOf,
@@ -212,7 +213,11 @@ function compareLive({ live }: GraphState, graph: RefGraph): void {
 }
 
 function compareIndex(state: FoldedGraph, graph: RefGraph): void {
-  deepStrictEqual([...state.index.updates.values()], graph.updates, 'updates')
+  deepStrictEqual(
+    Array.from(state.index.updates.values(), (update) => updateOf(update, state.works)),
+    graph.updates,
+    'updates',
+  )
   deepStrictEqual([...state.index.wakeAttempts.values()], graph.attempts, 'wake attempts')
   const works = [...state.works.values()]
   const after = Math.floor(works.length / 3)

@@ -25,6 +25,7 @@ agent also takes
   --host <pid>         one of several processes that run on the home; default the newest that answers
   --json               for programs: one JSON document, also for errors; a line for each event
   --home <dir>         the DSH home; default $DSH_HOME, or ~/.dsh
+  --db <file>          as of dsh-graph, also --schema: where wait and events read without a DSH
   -h, --help   -V, --version
 
 Where no DSH runs, wait and events read what is kept of a run.
@@ -54,6 +55,8 @@ const OPTIONS = {
   follow: { type: 'boolean' },
   host: { type: 'string' },
   home: { type: 'string' },
+  db: { type: 'string' },
+  schema: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'V' },

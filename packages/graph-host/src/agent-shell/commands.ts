@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { AcceptedRun, RunOutcome, RunView } from 'dsh-agent-loop-host'
-import { readStoredRun } from 'dsh-agent-loop-host'
+import type { AcceptedRun, LaneMetrics, LaneSnapshot, RunOutcome, RunView } from 'dsh-agent-loop-host'
+import { lanesLines, readStoredRun } from 'dsh-agent-loop-host'
+import type { Look } from '../board/look.ts'
 import { cleanLine } from '../board/text-width.ts'
 import type { Places } from '../shell/places.ts'
 import { ShellError } from '../shell/shell-error.ts'
@@ -25,6 +26,15 @@ export interface AgentShell {
   readonly request: AgentRequest
   readonly hosts: AgentHosts
   readonly places: Places
+  /** What the place can show that the answer is written to. */
+  readonly look: Look
+}
+
+interface LanesTold {
+  readonly lanes: readonly LaneSnapshot[]
+  readonly metrics: readonly LaneMetrics[]
+  /** For whoever only prints. */
+  readonly text: string
 }
 
 const WAIT_MS = 30_000
@@ -86,10 +96,10 @@ async function abort({ hosts, request }: AgentShell): Promise<AgentAnswer> {
   return { document: touched, lines: lines.map(cleanLine) }
 }
 
-async function lanes({ hosts, request }: AgentShell): Promise<AgentAnswer> {
+async function lanes({ hosts, look, request }: AgentShell): Promise<AgentAnswer> {
   if (request.words.length > 0) throw wrongAgentUse('lanes takes no words')
-  const { text, ...document } = await hosts.ask<{ text: string }>('lanes', {})
-  return { document, lines: text.split('\n').map(cleanLine) }
+  const { text: _text, ...document } = await hosts.ask<LanesTold>('lanes', {})
+  return { document, lines: lanesLines(document.lanes, document.metrics, look) }
 }
 
 async function queue({ hosts, request }: AgentShell): Promise<AgentAnswer> {

@@ -1,5 +1,8 @@
-/** What the place can show that a text is written to: width, colours, marks. */
-import { styleText } from 'node:util'
+/**
+ * What the place can show that a text is written to. The rules are those of the private package
+ * `text-board`; the types stand here, because declarations of this package may name no private one.
+ */
+import * as shared from '@dsh-graph/text-board'
 
 export interface Look {
   /** Columns of a line; nothing is written past them. */
@@ -22,43 +25,17 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'gray' | 'bold'
 
-const PLAIN_COLUMNS = 120
-/** A pipe has no width; what reads it may cut. */
-const PIPE_COLUMNS = 1_000
-const PLAIN_ROWS = 40
-const LEAST_COLUMNS = 20
-
 /** For a text that a person reads elsewhere than on a terminal: a command's answer. */
-export const PLAIN_LOOK: Look = {
-  columns: PLAIN_COLUMNS,
-  rows: PLAIN_ROWS,
-  hasColours: false,
-  hasMarks: true,
-}
+export const PLAIN_LOOK: Look = shared.PLAIN_LOOK
 
 /** A terminal that can move its cursor, on which a board may be redrawn in place. */
-export function canRedraw(output: Output, environment: Environment): boolean {
-  return output.isTTY === true && environment['TERM'] !== 'dumb'
-}
+export const canRedraw: (output: Output, environment: Environment) => boolean = shared.canRedraw
 
 /**
  * Colours only on a terminal, and not with `NO_COLOR` (https://no-color.org: set and not empty) or
  * `TERM=dumb`, which gets plain ASCII marks, too.
  */
-export function lookOf(output: Output, environment: Environment): Look {
-  const { columns, rows, isTTY } = output
-  if (isTTY !== true) return { ...PLAIN_LOOK, columns: PIPE_COLUMNS }
-  const isDumb = environment['TERM'] === 'dumb'
-  return {
-    // One less: a terminal may wrap a line that fills it.
-    columns: Math.max(LEAST_COLUMNS, (columns ?? PLAIN_COLUMNS) - 1),
-    rows: rows ?? PLAIN_ROWS,
-    hasColours: !isDumb && (environment['NO_COLOR'] ?? '') === '',
-    hasMarks: !isDumb,
-  }
-}
+export const lookOf: (output: Output, environment: Environment) => Look = shared.lookOf
 
 /** Colours a text that has been measured and cut already. */
-export function paint(text: string, colour: Colour | undefined, { hasColours }: Look): string {
-  return hasColours && colour !== undefined ? styleText(colour, text, { validateStream: false }) : text
-}
+export const paint: (text: string, colour: Colour | undefined, look: Look) => string = shared.paint

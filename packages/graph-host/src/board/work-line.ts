@@ -1,8 +1,8 @@
 /** One work as one line: a mark, its name, its status in words, how long, and what it waits for. */
 import type { WorkStatus } from 'dsh-graph-control'
-import { durationText } from './durations.ts'
-import { paint, type Colour, type Look } from './look.ts'
-import { cleanLine, cutTo, fill, fillLeft } from './text-width.ts'
+import { nameColumns, shownLine } from '@dsh-graph/text-board'
+import type { Colour, Look } from './look.ts'
+import { cleanLine } from './text-width.ts'
 
 /** A status of a work, or `held`: it may not go on before somebody says so. */
 export type ShownStatus = WorkStatus | 'held'
@@ -30,7 +30,6 @@ const APPEARANCES: Readonly<Record<ShownStatus, Appearance>> = {
 
 const STATUS_COLUMNS = 10
 const TIME_COLUMNS = 7
-const WIDEST_NAME = 32
 
 export interface WorkLine {
   readonly workId: string
@@ -42,18 +41,9 @@ export interface WorkLine {
 }
 
 export function workLine({ workId, title, status, elapsedMs, note }: WorkLine, look: Look): string {
-  const { ascii, colour, mark } = APPEARANCES[status]
-  const { columns } = look
-  const name = Math.min(WIDEST_NAME, Math.max(8, Math.floor(columns / 3)))
-  const lead = `  ${look.hasMarks ? mark : ascii} `
-  const time = elapsedMs === undefined ? '' : durationText(elapsedMs)
-  const named = fill(nameOf(workId, title), name)
-  const told = note === undefined ? '' : `  ${cleanLine(note)}`
-  const rest = ` ${fillLeft(time, TIME_COLUMNS)}${told}`
-  const room = columns - lead.length - name - 1
-  // Measured and cut in plain, coloured last: an escape sequence is never cut in two.
-  if (room < STATUS_COLUMNS) return cutTo(`${lead}${named} ${status}`, columns)
-  return `${paint(lead, colour, look)}${named} ${paint(fill(status, STATUS_COLUMNS), colour, look)}${cutTo(rest, room - STATUS_COLUMNS)}`.trimEnd()
+  const columns = { name: nameColumns(look), state: STATUS_COLUMNS, time: TIME_COLUMNS }
+  const shown = { ...APPEARANCES[status], name: nameOf(workId, title), state: status, elapsedMs, note }
+  return shownLine(shown, columns, look)
 }
 
 /** The title and, where it is not the same, the id by which commands name the work. */

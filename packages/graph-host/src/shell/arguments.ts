@@ -21,7 +21,9 @@ export const USAGE = `dsh-graph: look at agent graphs and act on them
 
   --json       for programs: one JSON document on stdout, also for errors
   --home <dir> the DSH home; default $DSH_HOME, or ~/.dsh
-  --db <file>  the database; default graph/log.sqlite in the home
+  --db <file>  the database; default $DSH_GRAPH_DB, or graph/log.sqlite in the home. A PostgreSQL is
+               named by the variable that holds its connection string: --db env:DATABASE_URL
+  --schema <name>  of a PostgreSQL; default durable_log
   --write      where no host runs: write to the database. Without it stop, retry, confirm, on and
                off go through a running host, and the database is only read
   -h, --help   -V, --version
@@ -42,6 +44,7 @@ export interface ShellRequest {
   readonly version: boolean
   readonly home: string | undefined
   readonly db: string | undefined
+  readonly schema: string | undefined
   readonly root: string | undefined
   readonly reason: string | undefined
   readonly format: string | undefined
@@ -60,6 +63,7 @@ const OPTIONS = {
   version: { type: 'boolean', short: 'V' },
   home: { type: 'string' },
   db: { type: 'string' },
+  schema: { type: 'string' },
   root: { type: 'string' },
   reason: { type: 'string' },
   format: { type: 'string' },
@@ -84,6 +88,7 @@ export function parseShellArguments(argv: readonly string[]): ShellRequest {
     version: values.version === true,
     home: values.home,
     db: values.db,
+    schema: values.schema,
     root: values.root,
     reason: values.reason,
     format: values.format,
