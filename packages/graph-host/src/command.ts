@@ -38,7 +38,7 @@ interface CommandResult {
 }
 
 const HISTORY_EVENTS = 20
-const USAGE = [
+export const USAGE = [
   '/graph                       the graph of this session on one screen',
   '/graph status @<epoch>       an earlier graph of it',
   '/graph history [before <n>]  what happened, newest first, a page',
