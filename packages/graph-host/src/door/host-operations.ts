@@ -7,6 +7,7 @@ import { maskReport, type DoctorReport } from '../doctor/report.ts'
 import { GraphHostError } from '../errors.ts'
 import { PersonActs } from '../person-acts.ts'
 import type { DoorOperations } from './door-server.ts'
+import { lookOperation } from './look-operation.ts'
 
 export interface HostOperationsDeps {
   readonly ctx: Context
@@ -41,6 +42,7 @@ export function hostOperations({ ctx, doctor, store }: HostOperationsDeps): Door
       await switchSupervision(ctx, sessionId, supervised)
       return { text: `supervision of ${sessionId} is ${supervised ? 'on' : 'off'}` }
     },
+    look: lookOperation(ctx, store),
     doctor: async () => maskReport(await doctor()),
     'preset-text': async (args) => {
       const presets = ctx.get('agentPresets') as unknown as Presets | undefined

@@ -24,6 +24,8 @@ export const USAGE = `dsh-graph: look at agent graphs and act on them
   --db <file>  the database; default $DSH_GRAPH_DB, or graph/log.sqlite in the home. A PostgreSQL is
                named by the variable that holds its connection string: --db env:DATABASE_URL
   --schema <name>  of a PostgreSQL; default durable_log
+  --host <pid> look through one of the processes that run on the home, and not at the database.
+               Without it that is done where there is no database
   --write      where no host runs: write to the database. Without it stop, retry, confirm, on and
                off go through a running host, and the database is only read
   -h, --help   -V, --version
@@ -45,6 +47,7 @@ export interface ShellRequest {
   readonly home: string | undefined
   readonly db: string | undefined
   readonly schema: string | undefined
+  readonly hostPid: number | undefined
   readonly root: string | undefined
   readonly reason: string | undefined
   readonly format: string | undefined
@@ -64,6 +67,7 @@ const OPTIONS = {
   home: { type: 'string' },
   db: { type: 'string' },
   schema: { type: 'string' },
+  host: { type: 'string' },
   root: { type: 'string' },
   reason: { type: 'string' },
   format: { type: 'string' },
@@ -89,6 +93,7 @@ export function parseShellArguments(argv: readonly string[]): ShellRequest {
     home: values.home,
     db: values.db,
     schema: values.schema,
+    hostPid: numberOf('host', values.host),
     root: values.root,
     reason: values.reason,
     format: values.format,

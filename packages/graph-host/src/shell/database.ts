@@ -67,7 +67,7 @@ export function openDatabase(database: Database, readOnly: boolean): DurableLog 
     throw new ShellError(
       EXIT.database,
       'no-database',
-      `there is no database at ${nameOf(database)}; no graph was kept there yet`,
+      `there is no database at ${nameOf(database)}; no graph was kept there yet. A PostgreSQL is named with --db env:<variable>`,
     )
   if (database.kind === 'file')
     return sqliteLog({ path: database.path, busyTimeoutMs: PATIENCE_MS, readOnly })
