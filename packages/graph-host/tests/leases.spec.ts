@@ -5,6 +5,7 @@ import {
   type Activation,
   type ActivationEnd,
   type GraphExecutor,
+  type WakeSender,
 } from 'dsh-tool-graph'
 import { GraphControlStore } from 'dsh-graph-control'
 import { join } from 'node:path'
@@ -38,8 +39,13 @@ class GatedExecutor implements GraphExecutor {
   async cancel(): Promise<void> {}
 }
 
+interface ProcessOptions {
+  readonly ttlMs?: number
+  readonly wakes?: WakeSender
+}
+
 /** What one process has: its own handle of the log, its store, its leases and its controller. */
-async function processOn(path: string, ttlMs = 60_000) {
+async function processOn(path: string, { ttlMs = 60_000, wakes }: ProcessOptions = {}) {
   const log = sqliteLog({ path })
   const store = await GraphControlStore.open(log)
   const warnings: string[] = []
@@ -49,7 +55,12 @@ async function processOn(path: string, ttlMs = 60_000) {
     store,
     rootSessionId: 'root',
     leases: leases.of('root'),
-    options: { executor, onError: (error, doing) => warnings.push(`${doing}: ${String(error)}`) },
+    options: {
+      executor,
+      wakeDelayMs: 0,
+      ...(wakes === undefined ? {} : { wakes }),
+      onError: (error, doing) => warnings.push(`${doing}: ${String(error)}`),
+    },
   })
   let isClosed = false
   const close = async () => {
@@ -132,5 +143,30 @@ describe('a root that two processes have', () => {
     })
     expect((await first.store.readGraph(graphId))?.works.get('a')?.status).toBe('completed')
     expect(first.controller.expectsWake()).toBe(false)
+  })
+
+  it('gives up a lease at once that the end of a wake finds lost', async () => {
+    const path = join(await temporaryFolder(), 'log.sqlite')
+    const turn = Promise.withResolvers<'delivered'>()
+    const signals: AbortSignal[] = []
+    const first = await processOn(path, {
+      wakes: {
+        deliver: (_delivery, signal) => {
+          signals.push(signal)
+          return turn.promise
+        },
+      },
+    })
+    first.executor.open()
+    await first.controller.update(call(1), addWork('a'))
+    await until(() => signals.length === 1, 'the wake')
+    const graphId = (await first.store.currentEpoch('root'))?.graphId ?? ''
+    const thief = await processOn(path)
+    const lease = { rootSessionId: 'root', epoch: 9, holderId: 'thief', assertHeld: () => undefined }
+    await thief.store.leased(lease).takeGraph(graphId)
+    turn.resolve('delivered')
+    // Its driver goes, and not for a timer: the lease has a minute to live.
+    await until(() => signals[0]?.aborted === true, 'the lease to be given up')
+    expect(first.warnings).toEqual([])
   })
 })

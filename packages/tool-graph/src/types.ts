@@ -208,6 +208,10 @@ export interface WakeDelivery {
   readonly message: string
   /** Asked right before the turn is sent: false means that the root has seen it all by now. */
   readonly stillWanted: () => Promise<boolean>
+  /** The root's turn stands still until its person answers: the wake says so. Never rejects. */
+  readonly park: (reason: string) => Promise<void>
+  /** The person has answered. Never rejects. */
+  readonly goOn: () => Promise<void>
 }
 
 export interface WakeSender {

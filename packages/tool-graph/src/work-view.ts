@@ -1,5 +1,5 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
-import type { GraphRecord, GraphState, Work } from 'dsh-graph-control'
+import { permitPlace, type GraphRecord, type GraphState, type Work } from 'dsh-graph-control'
 import { brief, costOf, firstOf } from './data-text.ts'
 import { underWayOf } from './limits.ts'
 
@@ -117,6 +117,9 @@ export function waitsForOf(state: GraphState, work: Work, standing: Standing = {
   if (claim?.notBefore !== undefined) return [`a retry at ${new Date(claim.notBefore).toISOString()}`]
   if (work.status === 'waiting') return listed(work.waitingFor)
   if (standing.drivenElsewhere === true) return ['another process, which has this graph']
+  const place = claim === undefined ? undefined : permitPlace(state, claim.claimId)
+  if (place !== undefined && standing.slots !== undefined && place > standing.slots)
+    return [lineText(state, standing.slots, place - standing.slots)]
   if (work.status !== 'ready') return []
   const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
   const holder = busy === undefined ? undefined : state.claims.get(busy)?.workId
@@ -129,12 +132,18 @@ function slotOf(state: GraphState, { workId }: Work, { ceiling, slots }: Standin
   const taken = underWayOf(state)
   if (slots === undefined) return 'a free slot'
   if (taken < slots) return `its turn: ${taken} of ${slots} slots are taken`
-  let place = 1
+  let place = taken - slots + 1
   for (const id of state.live.ready.keys()) {
     if (id === workId) break
     place += 1
   }
-  return `a free slot: all ${slots} are taken, place ${place} of ${state.live.ready.size} in line`
+  return lineText(state, slots, place)
+}
+
+/** First those that were let go and have no slot yet, then those that are ready. */
+function lineText(state: GraphState, slots: number, place: number): string {
+  const line = underWayOf(state) - slots + state.live.ready.size
+  return `a free slot: all ${slots} are taken, place ${place} of ${line} in line`
 }
 
 function listed(ids: readonly string[]): readonly string[] {
