@@ -48,7 +48,8 @@ export function hostOperations({ ctx, doctor, loop, store }: HostOperationsDeps)
     },
     drain: async (args) => {
       const { limitMs } = args
-      const most = Number.isSafeInteger(limitMs) && Number(limitMs) >= 0 && Number(limitMs) <= LONGEST_DRAIN_MS
+      const most =
+        Number.isSafeInteger(limitMs) && Number(limitMs) >= 0 && Number(limitMs) <= LONGEST_DRAIN_MS
       if (!most) throw refused(`limitMs must be a whole number from 0 to ${LONGEST_DRAIN_MS}`)
       return loop.drain({ limitMs: Number(limitMs) })
     },
