@@ -187,4 +187,20 @@ describe('a graph whose provider fails until the turn is given up', () => {
     expect(attempts).toContain('retryable_failed')
     expect(attempts.at(-1)).toBe('delivered')
   })
+
+  it('goes on when the conversation of its root does not fit any more (scenario W3)', async () => {
+    const result = await supervise({ speaker: 'root', fault: 'overflow', times: 1, after: 2 })
+    expectTheEnd(result)
+    expect(result.faults).toBe(1)
+  })
+
+  it('tells it in bounded text again when it still does not fit (scenario W4)', async () => {
+    const result = await supervise({ speaker: 'root', fault: 'overflow', times: 4, after: 2 })
+    expectTheEnd(result)
+    const wakes = result.llm.requests.flatMap(({ lastSaid }) =>
+      lastSaid.startsWith('Agent graph ') ? [Buffer.byteLength(lastSaid)] : [],
+    )
+    expect(Math.max(...wakes)).toBeLessThan(8 * 1024)
+    expect(ofGraph(result.entries, 'wake-settled').map(({ status }) => status)).toContain('retryable_failed')
+  })
 })
