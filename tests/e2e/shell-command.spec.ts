@@ -130,6 +130,17 @@ describe('beside a headless session', () => {
     expect(stranger.status).toBe(401)
   })
 
+  it('looks through the session itself, when it is told to', async () => {
+    const [name = ''] = runFiles()
+    const pid = /^\d+/u.exec(name)?.[0] ?? ''
+    const straight = await json<Shown>('show', graphId)
+    const asked = await json<Shown>('show', graphId, '--host', pid)
+    expect(asked.works.map(({ status, workId }) => [workId, status])).toEqual(
+      straight.works.map(({ status, workId }) => [workId, status]),
+    )
+    expect((await shell('headless', 'list', '--host', '1')).code).toBe(5)
+  })
+
   it('folds the graph anew while it runs', async () => {
     expect(await shell('headless', 'replay-check')).toMatchObject({
       code: 0,

@@ -63,6 +63,15 @@ describe('the documents', () => {
     expect(others.map(placeOf)).toEqual([])
   })
 
+  it('of the folder are all in its index', () => {
+    const index = textOf('docs/README.md')
+    const missing = files.filter(
+      (file) =>
+        file.startsWith('docs/') && file !== 'docs/README.md' && !index.includes(`](${file.slice(5)})`),
+    )
+    expect(missing).toEqual([])
+  })
+
   it('hold JSON that can be read', () => {
     const broken = snippets.filter(({ language, text }) => language === 'json' && !isJson(text))
     expect(broken.map(placeOf)).toEqual([])

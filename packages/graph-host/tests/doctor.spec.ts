@@ -9,6 +9,10 @@ const NONE = {}
 describe('a report', () => {
   it.each([
     ['https://me:hunter2@example.com/x', 'https://***@example.com/x'],
+    ['GET https://x.example/v1?model=a&key=abc123&n=1', 'GET https://x.example/v1?model=a&key=***&n=1'],
+    [`the token npm_${'a'.repeat(36)}, hf_${'b'.repeat(30)}`, 'the token ***, ***'],
+    [`AIza${'C'.repeat(35)} is refused`, '*** is refused'],
+    ['-----BEGIN RSA PRIVATE KEY----- MIIE abc', '***'],
     ['postgres://user:p%40ss@db/graphs', 'postgres://***@db/graphs'],
     ['Authorization: Bearer abc.def-ghi', 'Authorization: *** ***'],
     ['sent bearer abcdef123456', 'sent bearer ***'],

@@ -10,6 +10,7 @@ import { Host, say, settleDown, temporaryFolder, turnsOf, until, wakesOf, type H
 /** A person who takes their time to answer, and a tool that asks them. */
 class Person {
   readonly asked: string[] = []
+  isQuick = false
   private readonly answers: (() => void)[] = []
 
   answer(): void {
@@ -24,6 +25,7 @@ class Person {
       apply: (inner: Context) => {
         inner.on('approval/request', ({ toolName }) => {
           this.asked.push(toolName)
+          if (this.isQuick) return Promise.resolve('allowed-once')
           return new Promise((resolve) => this.answers.push(() => resolve('allowed-once')))
         })
         inner.tools.register(
@@ -72,7 +74,7 @@ describe('a wake of a root that waits for its person', () => {
     expect(host.warnings()).toEqual([])
   })
 
-  it('is parked while its own turn waits, runs again once it is answered, and is not made twice', async () => {
+  it('is parked while its own turn waits, runs again once it is answered, and is not made twice (scenario W5)', async () => {
     const { host, person } = await withPerson()
     const root = await host.root()
     await host.add(root, { workId: 'risk', instruction: 'do it' })
@@ -90,6 +92,22 @@ describe('a wake of a root that waits for its person', () => {
     ])
     expect(person.asked).toEqual(['risky'])
     expect(host.warnings()).toEqual([])
+  })
+
+  it('is delivered once, whenever the answer comes (scenario W6)', async () => {
+    for (const delay of [0, 1, 2, 5]) {
+      const { host, person } = await withPerson()
+      person.isQuick = delay === 0
+      const root = await host.root()
+      await host.add(root, { workId: 'risk', instruction: 'do it' })
+      await until(() => person.asked.length === 1)
+      for (let turn = 0; turn < delay; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      person.answer()
+      await until(async () => (await wakesIn(host)).wakes === 'delivered 1')
+      await settleDown()
+      expect(turnsOf(root)).toEqual(['completed'])
+      expect(host.warnings()).toEqual([])
+    }
   })
 
   it('is taken up by the next process when the one that was to answer is killed', async () => {

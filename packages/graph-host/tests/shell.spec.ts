@@ -181,6 +181,8 @@ describe('the exit code and the text', () => {
     ['a number that is none', ['timeline', 'root', '--limit', '-3'], EXIT.usage],
     ['no graph', ['show'], EXIT.usage],
     ['two graphs', ['show', 'a', 'b'], EXIT.usage],
+    ['an option of another command', ['list', '--format', 'dot'], EXIT.usage],
+    ['words that mean nothing', ['list', 'root'], EXIT.usage],
     ['a graph that is not there', ['show', 'nothing'], EXIT.missing],
     ['an act without a host', ['stop', 'root', 'all'], EXIT.noHost],
     ['a switch without a host', ['off', 'root'], EXIT.noHost],

@@ -76,10 +76,30 @@ const OPTIONS = {
   limit: { type: 'string' },
 } as const
 
+/** What a command takes beside what all take. */
+const TAKES: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  list: ['open', 'root'],
+  show: ['all'],
+  timeline: ['before', 'limit'],
+  export: ['format'],
+  metrics: [],
+  stop: ['reason', 'write'],
+  retry: ['reason', 'write'],
+  confirm: ['reason', 'write'],
+  on: ['write'],
+  off: ['write'],
+  'replay-check': [],
+  doctor: [],
+  preset: ['from', 'force'],
+}
+const ALL_TAKE: readonly string[] = ['json', 'help', 'version', 'home', 'db', 'schema', 'host']
+const WITHOUT_WORDS: ReadonlySet<string> = new Set(['list', 'doctor'])
+
 /** @throws ShellError `usage`. */
 export function parseShellArguments(argv: readonly string[]): ShellRequest {
   const { positionals, values } = parsed(argv)
   const [command = '', ...words] = positionals
+  if (values.help !== true && values.version !== true) assertTaken(command, words, Object.keys(values))
   return {
     command,
     words,
@@ -101,6 +121,15 @@ export function parseShellArguments(argv: readonly string[]): ShellRequest {
     before: numberOf('before', values.before),
     limit: numberOf('limit', values.limit),
   }
+}
+
+/** What would be passed over in silence is refused: it was meant to do something. */
+function assertTaken(command: string, words: readonly string[], given: readonly string[]): void {
+  const takes = Object.hasOwn(TAKES, command) ? TAKES[command] : undefined
+  if (takes === undefined) return
+  const idle = given.find((name) => !ALL_TAKE.includes(name) && !(takes as readonly string[]).includes(name))
+  if (idle !== undefined) throw wrongUse(`${command} takes no --${idle}`)
+  if (WITHOUT_WORDS.has(command) && words.length > 0) throw wrongUse(`${command} takes no words`)
 }
 
 export function wrongUse(message: string): ShellError {
