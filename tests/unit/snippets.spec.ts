@@ -24,6 +24,7 @@ const LANGUAGES = ['', 'dockerfile', 'ini', 'js', 'json', 'mermaid', 'sh', 'sql'
  */
 const NOT_RUN: Readonly<Record<string, number>> = {
   'README.md': 1,
+  'docs/deployment.md': 3,
 }
 
 const files = documents()
@@ -60,6 +61,15 @@ describe('the documents', () => {
     expect(shown.length).toBeGreaterThan(0)
     const others = shown.filter(({ text, value }) => !textOf(value).includes(`${text}\n`))
     expect(others.map(placeOf)).toEqual([])
+  })
+
+  it('of the folder are all in its index', () => {
+    const index = textOf('docs/README.md')
+    const missing = files.filter(
+      (file) =>
+        file.startsWith('docs/') && file !== 'docs/README.md' && !index.includes(`](${file.slice(5)})`),
+    )
+    expect(missing).toEqual([])
   })
 
   it('hold JSON that can be read', () => {

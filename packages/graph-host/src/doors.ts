@@ -33,7 +33,7 @@ export function openDoors({ config, ctx, drives, loop, store }: DoorsDeps): void
   const doctor = () => hostReport({ ctx, config, store, errors })
   registerGraphCommand({ ctx, store, slots: config.maxNewActivations, doctor })
   if (!config.door) return
-  const operations = { ...agentDoor(agentOperations(loop)), ...hostOperations({ ctx, store, doctor }) }
+  const operations = { ...agentDoor(agentOperations(loop)), ...hostOperations({ ctx, store, loop, doctor }) }
   serveDoor({
     ctx,
     token: doorToken(ctx),

@@ -83,7 +83,8 @@ class Executor implements GraphExecutor {
         this.stops.has(runId) ? ended : guard.endOf(runId, outcome, ended),
       )
     } catch (error) {
-      if (isLoopClosing(error)) await untilAborted(signal)
+      // A host that drains accepted no run for this claim; the next process does.
+      if (isLoopClosing(error) || loop.isDraining()) await untilAborted(signal)
       throw error
     } finally {
       // Where only the watching ended, the run goes on and keeps its session.

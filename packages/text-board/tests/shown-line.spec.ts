@@ -51,6 +51,11 @@ describe('lines under each other', () => {
         expect(columnsOf(line)).toBeLessThanOrEqual(columns)
   })
 
+  it('leave a name whole that takes half of the screen, such as the id of a session', () => {
+    const name = `session ${'0123456789ab-'.repeat(3)}`
+    expect(shownLines([thing(name, { note: 'n' })], PLAIN_LOOK)[0]).toBe(`  ● ${name} done  n`)
+  })
+
   it('are none for nothing', () => {
     expect(shownLines([], PLAIN_LOOK)).toEqual([])
   })
