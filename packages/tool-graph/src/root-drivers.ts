@@ -69,10 +69,11 @@ export class RootDrivers {
 
   /** What decides besides the state when a work that could begin does. */
   standingOf(state: GraphState): Standing {
-    const { limits, maxNewActivations = DEFAULT_MAX_ACTIVATIONS } = this.config.options
+    const { limits, maxNewActivations = DEFAULT_MAX_ACTIVATIONS, runWait } = this.config.options
     const room = limits === undefined ? undefined : roomOf(state, limits, Date.now())
     return {
       slots: maxNewActivations,
+      ...(runWait === undefined ? {} : { runWait }),
       ...(this.isElsewhere ? { drivenElsewhere: true } : {}),
       ...(room?.left === 0 ? { ceiling: 'tokens: the rest is reserved for works under way' } : {}),
     }
