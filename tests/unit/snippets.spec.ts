@@ -4,7 +4,15 @@
  * are run by `tests/e2e/documents.spec.ts`.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { loadOverlayPatches } from '@deepseek-ai/dsh-app-boot'
 import { describe, expect, it } from 'vitest'
@@ -70,6 +78,18 @@ describe('the documents', () => {
         file.startsWith('docs/') && file !== 'docs/README.md' && !index.includes(`](${file.slice(5)})`),
     )
     expect(missing).toEqual([])
+  })
+
+  it('show screenshots that a browser test keeps, and every picture that there is', () => {
+    const kept = globSync('tests/e2e/*.spec.ts', { cwd: ROOT }).flatMap((file) =>
+      [...textOf(file).matchAll(/keepScreenshot\([^,]+, '([^']+)'\)/gu)].map(
+        ([, name = '']) => `${name}.png`,
+      ),
+    )
+    const pictures = readdirSync(join(ROOT, 'docs', 'images'))
+    expect(pictures.filter((name) => name.endsWith('.png') && !kept.includes(name))).toEqual([])
+    const texts = files.flatMap((file) => [textOf(file), textOf(inChinese(file))]).join('\n')
+    expect(pictures.filter((name) => !texts.includes(`images/${name}`))).toEqual([])
   })
 
   it('hold JSON that can be read', () => {

@@ -56,6 +56,8 @@ export interface GraphCommandDeps {
   readonly store: GraphControl
   /** Activations of one graph at once. */
   readonly slots: number
+  /** What holds up the run of an operator's session. */
+  readonly runWait: (sessionId: string) => string | undefined
   readonly doctor: () => Promise<DoctorReport>
 }
 
@@ -145,7 +147,8 @@ export class GraphCommand {
     const state = await this.stateOf(agent, request)
     const supervised = supervises(agent) ? 'on' : 'off'
     if (state === undefined) return `No graph yet. Supervision is ${supervised} in this session.`
-    const lines = boardLines(state, PLAIN_LOOK, { now: Date.now(), slots: this.deps.slots })
+    const { runWait, slots } = this.deps
+    const lines = boardLines(state, PLAIN_LOOK, { now: Date.now(), slots, runWait })
     return [...lines, ...(supervised === 'on' ? [] : ['supervision is off in this session: /graph on'])].join(
       '\n',
     )

@@ -17,7 +17,7 @@ export const PLUGIN_NAME = 'dsh-graph-host'
  * Said, because a session that is not live yet does not show that it is an operator's: on the lane of
  * roots and persons, operators would hold up the very wakes that they cause.
  */
-const OPERATOR_LANE = 'subagent'
+export const OPERATOR_LANE = 'subagent'
 /** A reason of a stop may be longer than the cause of an abort. */
 const CAUSE_CHARS = 1_000
 

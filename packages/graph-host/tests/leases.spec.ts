@@ -145,6 +145,32 @@ describe('a root that two processes have', () => {
     expect(first.controller.expectsWake()).toBe(false)
   })
 
+  it('is let go of once its graphs are over, and held again for the next one', async () => {
+    const path = join(await temporaryFolder(), 'log.sqlite')
+    const first = await processOn(path)
+    first.executor.open()
+    for (const turn of [1, 3]) {
+      const workId = `w${turn}`
+      await first.controller.update(call(turn), addWork(workId))
+      await until(() => first.executor.ended.includes(workId), 'the work to end')
+      expect(first.leases.holds('root')).toBe(true)
+      const graphId = (await first.store.currentEpoch('root'))?.graphId ?? ''
+      await until(
+        async () => (await first.store.readGraph(graphId))?.counts.pending === 0,
+        'its end to be kept',
+      )
+      await first.controller.update(call(turn + 1), { finish: { resultIds: [workId], reason: 'done' } })
+      await until(() => !first.leases.holds('root'), 'the lease to be given back')
+    }
+    // Nobody waits for a process that has nothing to do.
+    const second = await processOn(path)
+    second.executor.open()
+    await second.controller.update(call(5), addWork('w5'))
+    await until(() => second.executor.ended.includes('w5'), 'the other process to work')
+    expect(second.leases.holds('root')).toBe(true)
+    expect([...first.warnings, ...second.warnings]).toEqual([])
+  })
+
   it('gives up a lease at once that the end of a wake finds lost', async () => {
     const path = join(await temporaryFolder(), 'log.sqlite')
     const turn = Promise.withResolvers<'delivered'>()

@@ -80,6 +80,21 @@ describe('a work that is not over', () => {
     ])
   })
 
+  it('names the lane where its operator is not the only one of the host', async () => {
+    const host = await Host.boot()
+    const [root, other] = [await host.root('root'), await host.root('other')]
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    await host.add(other, ...names.map((name) => gate(name)))
+    for (const name of names) await host.gates.reached(name)
+    await host.add(root, gate('late'))
+    await until(async () => (await host.work('late')).status === 'running')
+    const wait = 'a slot of lane subagent: all 8 are taken, 1 in line'
+    await until(async () => waitOf(await look(host, root), 'late') === wait, 'the wait to be named')
+    host.gates.open('a')
+    await host.gates.reached('late')
+    expect(waitOf(await look(host, root), 'late')).toBeUndefined()
+  })
+
   it('names the time of its next attempt', async () => {
     const { host, root } = await withWorks({}, gate('a'))
     for (const times of [1, 2]) {

@@ -74,6 +74,7 @@ export class GraphDriver {
       this.pass = undefined
       // Asked for after the last look and before its promise settled.
       if (this.again) this.kick()
+      else this.tellOver()
     })
   }
 
@@ -93,6 +94,14 @@ export class GraphDriver {
     clearTimeout(this.lookTimer)
     await this.wakes?.dispose()
     await this.whenQuiet()
+  }
+
+  /** After a look: whatever ends later makes the driver look again. */
+  private tellOver(): void {
+    const { latest } = this
+    const isBusy = this.underWay.size > 0 || this.wakes?.busy === true || this.abort.signal.aborted
+    if (isBusy || latest === undefined || !isOver(latest)) return
+    this.deps.onOver()
   }
 
   private report(error: unknown, doing: string): void {
@@ -165,7 +174,10 @@ export class GraphDriver {
         this.report(error, `${key} in ${this.graphId}`)
         this.lookLater()
       })
-      .finally(() => this.underWay.delete(key))
+      .finally(() => {
+        this.underWay.delete(key)
+        if (this.latest?.closed === true) this.kick()
+      })
     this.underWay.set(key, done)
   }
 
@@ -227,6 +239,11 @@ export class GraphDriver {
       reason,
     })
   }
+}
+
+/** Finished, with no run to be cancelled and no wake to be settled: nothing happens to it any more. */
+export function isOver({ closed, live }: GraphState): boolean {
+  return closed && live.claims.size === 0 && live.openWakeId === undefined
 }
 
 /** Something of the graph goes on by itself. */

@@ -262,6 +262,8 @@ export interface ControllerOptions {
   readonly wakeDelayMs?: number
   /** First pause after a wake that could not be delivered, milliseconds; it doubles. Default 2,000. */
   readonly wakeBackoffMs?: number
+  /** What holds up the run of an operator although it has a slot, in words for the model. */
+  readonly runWait?: (operator: Operator) => string | undefined
   readonly onError?: (error: unknown, doing: string) => void
 }
 

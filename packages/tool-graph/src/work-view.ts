@@ -1,5 +1,5 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
-import { permitPlace, type GraphRecord, type GraphState, type Work } from 'dsh-graph-control'
+import { permitPlace, type GraphRecord, type GraphState, type Operator, type Work } from 'dsh-graph-control'
 import { brief, costOf, firstOf } from './data-text.ts'
 import { underWayOf } from './limits.ts'
 
@@ -47,6 +47,8 @@ export interface Standing {
   readonly drivenElsewhere?: boolean
   /** A ceiling that keeps works from beginning for now. */
   readonly ceiling?: string
+  /** What holds up the run of an operator that has its slot. */
+  readonly runWait?: (operator: Operator) => string | undefined
 }
 
 export function workView(state: GraphState, work: Work, standing: Standing = {}): WorkView {
@@ -120,6 +122,11 @@ export function waitsForOf(state: GraphState, work: Work, standing: Standing = {
   const place = claim === undefined ? undefined : permitPlace(state, claim.claimId)
   if (place !== undefined && standing.slots !== undefined && place > standing.slots)
     return [lineText(state, standing.slots, place - standing.slots)]
+  if (work.status === 'running') {
+    const operator = state.operators.get(work.operatorId ?? '')
+    const wait = operator === undefined ? undefined : standing.runWait?.(operator)
+    return wait === undefined ? [] : [wait]
+  }
   if (work.status !== 'ready') return []
   const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
   const holder = busy === undefined ? undefined : state.claims.get(busy)?.workId

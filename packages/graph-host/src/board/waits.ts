@@ -10,12 +10,18 @@ export interface WaitOptions {
   readonly now: number
   /** Activations at once, where it is known. */
   readonly slots?: number | undefined
+  /** What holds up the run of an operator's session that has its slot, where a host can be asked. */
+  readonly runWait?: ((sessionId: string) => string | undefined) | undefined
 }
 
 const LISTED = 4
 
 /** `undefined` for a work that is over. */
-export function waitOf(state: GraphState, work: Work, { now, slots }: WaitOptions): string | undefined {
+export function waitOf(
+  state: GraphState,
+  work: Work,
+  { now, runWait, slots }: WaitOptions,
+): string | undefined {
   if (work.endedAt !== undefined) return undefined
   if (state.phase === 'draft') return 'the draft to be committed'
   const claim = work.claimId === undefined ? undefined : state.claims.get(work.claimId)
@@ -29,6 +35,9 @@ export function waitOf(state: GraphState, work: Work, { now, slots }: WaitOption
   if (work.status === 'ready') return slotText(state, work, slots)
   const place = claim === undefined ? undefined : permitPlace(state, claim.claimId)
   if (place !== undefined && slots !== undefined && place > slots) return lineText(slots, place - slots)
+  const session = state.operators.get(work.operatorId ?? '')?.targetSessionId
+  const wait = session === undefined || work.status !== 'running' ? undefined : runWait?.(session)
+  if (wait !== undefined) return wait
   const attempt = claim === undefined || claim.attempt <= 1 ? '' : `, attempt ${claim.attempt}`
   return work.status === 'claimed' ? `its operator to begin${attempt}` : `its operator${attempt}`
 }
