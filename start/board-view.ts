@@ -19,6 +19,22 @@ interface Row {
   readonly endedAt: number | undefined
 }
 
+/** Lines around the works: the head, what is left out, and the one that the cursor stands on. */
+const FRAME_ROWS = 3
+const LEAST_WORKS = 3
+
+/**
+ * What fits on the screen, in its order: what goes on first, then what ended last. A board that is higher
+ * than the screen could not be redrawn in place.
+ */
+function pick(rows: readonly Row[], room: number): readonly Row[] {
+  if (rows.length <= room) return rows
+  const isOver = ({ endedAt }: Row): boolean => endedAt !== undefined
+  const ended = rows.filter(isOver).sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))
+  const kept = new Set([...rows.filter((row) => !isOver(row)), ...ended].slice(0, room))
+  return rows.filter((row) => kept.has(row))
+}
+
 /** The part of a terminal that the board needs. */
 export interface Terminal extends Output {
   write(text: string): unknown
@@ -71,11 +87,12 @@ class Board implements ProgressView {
     })
   }
 
-  /** The width is asked for at each draw: a person may resize the window. */
+  /** The size is asked for at each draw: a person may resize the window. */
   private lines(): string[] {
     const look: Look = lookOf(this.terminal, this.environment)
     const now = Date.now()
-    const works = [...this.rows.values()].map(({ event, startedAt, endedAt }) =>
+    const shown = pick([...this.rows.values()], Math.max(LEAST_WORKS, look.rows - FRAME_ROWS))
+    const works = shown.map(({ event, startedAt, endedAt }) =>
       workLine(
         {
           workId: event.workId,
@@ -88,13 +105,16 @@ class Board implements ProgressView {
       ),
     )
     const head = `agent graph  ${durationText(now - this.startedAt)}  ${cleanLine(this.headline)}`
-    return [paint(cutTo(head, look.columns), 'bold', look), ...works]
+    const left = this.rows.size - shown.length
+    const rest = left === 0 ? [] : [cutTo(`  … ${left} more`, look.columns)]
+    return [paint(cutTo(head, look.columns), 'bold', look), ...works, ...rest]
   }
 
   private draw(): void {
     const lines = this.lines()
     const up = this.drawn === 0 ? '' : `\u001B[${this.drawn}A`
-    this.terminal.write(`${up}${lines.map((line) => `\u001B[2K${line}\n`).join('')}`)
+    const below = lines.length < this.drawn ? '\u001B[J' : ''
+    this.terminal.write(`${up}${lines.map((line) => `\u001B[2K${line}\n`).join('')}${below}`)
     this.drawn = lines.length
   }
 }

@@ -6,7 +6,7 @@ import { createJsonView, createLineView } from './line-view.ts'
 import { DEFAULT_TASK, HELP, parseOptions, type StartOptions } from './options.ts'
 import type { ProgressView } from './progress.ts'
 import { StartError } from './start-error.ts'
-import { newErrand, prepareStateDir, readErrand } from './state-dir.ts'
+import { newErrand, noteAnswer, prepareStateDir, readErrand, type TakenErrand } from './state-dir.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..')
 
@@ -33,15 +33,25 @@ class Reported extends Error {
   }
 }
 
+/** A directory in which there is nothing to resume is left as it is. */
+function takeErrand({ resume, stateDir, task }: StartOptions): TakenErrand {
+  if (!resume) prepareStateDir(stateDir)
+  const taken = resume ? readErrand(stateDir) : newErrand(stateDir, task ?? DEFAULT_TASK)
+  if (resume) prepareStateDir(stateDir)
+  return taken
+}
+
+function leftText(unanswered: number): string {
+  const graphs = unanswered === 1 ? 'an unfinished graph' : `${unanswered} unfinished graphs`
+  return `${graphs} of earlier starts in this state directory; go on with --resume`
+}
+
 async function run(options: StartOptions, abort: AbortController): Promise<void> {
   const launchedAt = Date.now()
-  prepareStateDir(options.stateDir)
+  const { errand, unanswered } = takeErrand(options)
   process.env['DSH_HOME'] = join(options.stateDir, 'home')
   process.env['DSH_TELEMETRY_DISABLED'] = '1'
   process.env['DSH_GRAPH_SCRIPT'] ??= join(import.meta.dirname, 'demo.script.yml')
-  const errand = options.resume
-    ? readErrand(options.stateDir)
-    : newErrand(options.stateDir, options.task ?? DEFAULT_TASK)
 
   // The composition is imported only now: its modules read DSH_HOME.
   const { bootComposition } = await import('./boot-composition.ts')
@@ -56,8 +66,10 @@ async function run(options: StartOptions, abort: AbortController): Promise<void>
       type: 'note',
       text: `state in ${options.stateDir}; task: ${errand.task}; booted in ${bootMs} ms`,
     })
+    if (unanswered > 0) view.show({ type: 'note', text: leftText(unanswered) })
     const outcome = await supervision.run(abort.signal)
     view.close()
+    const left = noteAnswer(options.stateDir, errand)
     const runMs = Date.now() - startedAt
     if (options.json)
       printResult({ status: 'completed', ...outcome, stateDir: options.stateDir, bootMs, runMs })
@@ -65,6 +77,7 @@ async function run(options: StartOptions, abort: AbortController): Promise<void>
       console.log(
         `\n${outcome.answer}\n\ngraph ${outcome.graphId} finished in ${runMs} ms (boot ${bootMs} ms); state: ${options.stateDir}`,
       )
+    if (left > 0 && !options.json) console.log(leftText(left))
   } catch (error) {
     view.close()
     if (options.json)

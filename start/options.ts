@@ -29,7 +29,8 @@ DEEPSEEK_BASE_URL if set, the DeepSeek route does; DEEPSEEK_MODEL names its mode
 
 Options
   --json            JSON Lines on stdout; the last line is {"type":"result","status":…}
-  --resume          go on with the graph of the state directory; finished work is not repeated
+  --resume          go on with the newest unfinished graph of the state directory; finished work is
+                    not repeated
   --config FILE     the composition to boot (cordis.yml beside package.json)
   --state DIR       where sessions, runs and graphs are kept (.dsh-graph in the working directory)
   -h, --help        this text

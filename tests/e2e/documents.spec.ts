@@ -28,7 +28,11 @@ const GAMMA_HELD = new Set(['docs/quick-start-operate.md', 'packages/graph-host/
 /** What the last commands of a document have printed, or left in a file. */
 const LEFT: Readonly<Record<string, readonly RegExp[]>> = {
   'docs/quick-start-graphs.md': [/"words": ?5/u, /"verdict": ?"short"/u],
-  'docs/quick-start-plugins.md': [/^graph agent_graph_\S+ is at \d+$/mu, /^an operator ended turn 1 well$/mu],
+  'docs/quick-start-plugins.md': [
+    /^graph agent_graph_\S+ is at \d+$/mu,
+    /^an operator ended turn 1 well$/mu,
+    /no sudo in this house/u,
+  ],
   'docs/quick-start-operate.md': [/works/u],
 }
 
@@ -41,8 +45,10 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** A model that supervises what it is told to divide, calls the tool it is told to use, and else talks. */
-function documentModel(isGammaHeld: boolean): (request: WireRequest) => Promise<MockAnswer> {
+function documentModel(file: string): (request: WireRequest) => Promise<MockAnswer> {
   const supervising = supervisingModel()
+  const isGammaHeld = GAMMA_HELD.has(file)
+  const triesSudo = file === 'docs/quick-start-plugins.md'
   return async (request) => {
     const asked = request.userTexts.join('\n')
     const [, tool = '', text = ''] = /Use (\w+) on: (.+)/u.exec(asked) ?? []
@@ -50,6 +56,9 @@ function documentModel(isGammaHeld: boolean): (request: WireRequest) => Promise<
       return request.answeredCall === undefined
         ? { toolCalls: [{ name: tool, arguments: { text } }] }
         : { text: `The tool says ${request.answeredCall.result}` }
+    // What the plugin of a quick start keeps watch over.
+    if (triesSudo && speakerOf(request) === 'alpha' && request.answeredCall === undefined)
+      return { toolCalls: [{ name: 'bash', arguments: { command: 'sudo ls' } }] }
     // A run that stays until somebody stops it.
     if (isGammaHeld && speakerOf(request) === 'gamma') return await new Promise<never>(() => undefined)
     if (speakerOf(request) === 'root') {
@@ -76,7 +85,7 @@ describe.each(FOLLOWED)('%s', (file) => {
     const bench = stage.bench()
     home = bench.home
     walk = new DocumentWalk(bench)
-    stage.llm.play(documentModel(GAMMA_HELD.has(file)))
+    stage.llm.play(documentModel(file))
     if (!file.startsWith('packages/')) return
     // The README of a package tells its commands beside a host that has something to tell.
     const [install, web, path, ask] = snippetsOf('docs/quick-start-operate.md').filter(
@@ -100,7 +109,8 @@ describe.each(FOLLOWED)('%s', (file) => {
   it('leaves what it promised', () => {
     expect(stage.llm.failures).toEqual([])
     const diary = join(home, 'graph-diary.txt')
-    const left = `${walk.output}\n${existsSync(diary) ? readFileSync(diary, 'utf8') : ''}`
+    const heard = stage.llm.requests.map(({ answeredCall }) => answeredCall?.result ?? '').join('\n')
+    const left = [walk.output, existsSync(diary) ? readFileSync(diary, 'utf8') : '', heard].join('\n')
     for (const pattern of LEFT[file] ?? []) expect(left).toMatch(pattern)
   })
 })

@@ -2,7 +2,7 @@
  * The shell command beside the real `dsh`: it looks at the database of a headless session while that
  * works and after it has gone, and acts through it.
  */
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,6 +14,7 @@ import { speakerOf, supervisingModel, type SupervisingModel } from '../support/s
 
 const LOOK_MS = 50
 const PATIENCE_MS = 60_000
+const ENVIRONMENT = { PATH: `${join(process.execPath, '..')}:/usr/bin:/bin` }
 
 interface Shown {
   readonly graph: { readonly graphId: string; readonly rootSessionId: string; readonly phase: string }
@@ -35,14 +36,19 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 /** The command as the profile has it. */
 function shell(profile: string, ...args: string[]): Promise<Finished> {
   const file = join(bench.profileDir(profile), 'node_modules', '.bin', 'dsh-graph')
-  const child = spawn(file, args, {
-    env: { PATH: `${join(process.execPath, '..')}:/usr/bin:/bin`, DSH_HOME: bench.home },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  return finished(
+    spawn(file, args, {
+      env: { ...ENVIRONMENT, DSH_HOME: bench.home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  )
+}
+
+function finished(child: ChildProcess): Promise<Finished> {
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
@@ -124,6 +130,17 @@ describe('beside a headless session', () => {
     expect(stranger.status).toBe(401)
   })
 
+  it('looks through the session itself, when it is told to', async () => {
+    const [name = ''] = runFiles()
+    const pid = /^\d+/u.exec(name)?.[0] ?? ''
+    const straight = await json<Shown>('show', graphId)
+    const asked = await json<Shown>('show', graphId, '--host', pid)
+    expect(asked.works.map(({ status, workId }) => [workId, status])).toEqual(
+      straight.works.map(({ status, workId }) => [workId, status]),
+    )
+    expect((await shell('headless', 'list', '--host', '1')).code).toBe(5)
+  })
+
   it('folds the graph anew while it runs', async () => {
     expect(await shell('headless', 'replay-check')).toMatchObject({
       code: 0,
@@ -135,6 +152,8 @@ describe('beside a headless session', () => {
     const { code, stdout } = await shell('headless', 'doctor')
     expect(stdout).toMatch(/host \d+: services/u)
     expect(stdout).toMatch(/agentLoopHost +found/u)
+    expect(stdout).toMatch(/backend +sqlite/u)
+    expect(stdout).toMatch(/subagent +1 of 8 active/u)
     expect(stdout).not.toContain(bench.home)
     expect({ code, stdout }).toMatchObject({ code: 0 })
   })
@@ -171,6 +190,22 @@ describe('beside a headless session', () => {
     expect((await shell('headless', 'replay-check')).code).toBe(0)
     expect(await shell('headless', 'stop', graphId, 'all')).toMatchObject({ code: 5, stdout: '' })
     expect((await shell('headless', 'show', 'nothing')).code).toBe(3)
+  })
+
+  it('ends in peace when its reader has had enough, and says so where there is no home', async () => {
+    const command = join(bench.profileDir('headless'), 'node_modules', '.bin', 'dsh-graph')
+    const piped = (script: string): Promise<Finished> =>
+      finished(spawn('bash', ['--norc', '-c', script], { env: { ...ENVIRONMENT, DSH_HOME: bench.home } }))
+    const many = `for i in 1 2 3; do "${command}" export ${graphId} --format json | head -c 10; done`
+    expect(await piped(many)).toMatchObject({ code: 0, stderr: '' })
+    const counted = await piped(`"${command}" show ${graphId} --all | head -1; echo "\${PIPESTATUS[0]}"`)
+    expect(counted).toMatchObject({ stderr: '', stdout: expect.stringMatching(/^agent graph .*\n0\n$/u) })
+    const nowhere = await shell('headless', 'list', '--home', join(bench.workspace, 'nowhere'))
+    expect(nowhere).toMatchObject({
+      code: 6,
+      stdout: '',
+      stderr: expect.stringContaining('no graph was kept'),
+    })
   })
 })
 

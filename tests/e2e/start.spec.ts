@@ -1,5 +1,5 @@
 /** The main job from outside: a process, its lines, its exit code, and the log file it leaves. */
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startMockLlm } from '../support/mock-llm.ts'
@@ -166,6 +166,38 @@ describe('start', () => {
     expect(again.lines.at(-1)?.['answer']).toBe(first.lines.at(-1)?.['answer'])
   })
 
+  it('does not forget the graph of an earlier start that did not get to its end', async () => {
+    const state = stateDir()
+    const first = start(['Count the lighthouses', '--json', '--state', state])
+    await first.line((line) => line['workId'] === 'survey' && line['status'] === 'running')
+    first.process.kill('SIGKILL')
+    await first.end
+    const roots = () =>
+      new Set(entriesOf(state).flatMap(({ type, stream }) => (type === 'epoch' ? [stream] : [])))
+    const [unfinished] = roots()
+    const second = await start(['Count the ships', '--json', '--state', state]).end
+    expect(second.code).toBe(0)
+    expect(second.lines).toContainEqual(
+      expect.objectContaining({
+        type: 'note',
+        text: expect.stringContaining('an unfinished graph') as string,
+      }),
+    )
+    const resumed = await start(['--json', '--resume', '--state', state]).end
+    expect({ code: resumed.code, stderr: resumed.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(resumed.lines).toContainEqual(
+      expect.objectContaining({ text: expect.stringContaining('task: Count the lighthouses') as string }),
+    )
+    expect(roots().size).toBe(2)
+    const graphId = String(resumed.lines.at(-1)?.['graphId'])
+    expect(
+      entriesOf(state).filter(({ stream, type }) => stream === unfinished && type === 'epoch')[0]?.data,
+    ).toEqual(expect.objectContaining({ graphId }))
+    // Both are answered: the newest answers again.
+    const again = await start(['--json', '--resume', '--state', state]).end
+    expect(again.lines.at(-1)?.['answer']).toBe(second.lines.at(-1)?.['answer'])
+  })
+
   it('refuses to resume a root session whose memory is gone', async () => {
     const state = stateDir()
     const first = start(['--json', '--state', state])
@@ -281,4 +313,10 @@ describe('start', () => {
       expect(stderr.trimEnd().split('\n')).toHaveLength(1)
     },
   )
+
+  it('makes no state directory when there is nothing to resume', async () => {
+    const state = stateDir()
+    expect((await start(['--resume', '--state', state]).end).code).toBe(1)
+    expect(existsSync(state)).toBe(false)
+  })
 })

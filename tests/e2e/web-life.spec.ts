@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WireRequest } from '../support/chat-wire.ts'
 import type { DshBench } from '../support/dsh-process.ts'
 import { answersIn, DshWeb } from '../support/dsh-web.ts'
+import { gatedModel } from '../support/gated-model.ts'
 import { readLog, type LoggedEntry } from '../support/graph-log.ts'
 import { pathsUnder, profileFiles } from '../support/profile-files.ts'
 import { raiseStage, type Stage } from '../support/stage.ts'
@@ -13,6 +14,8 @@ import { speakerOf, supervisingModel } from '../support/supervising-model.ts'
 
 const TOOLS = ['update_agent_graph', 'view_agent_graph', 'yield_agent_graph']
 const SECTION = 'You can supervise an agent graph'
+const CHAT = 'How is it going?'
+const STOP = 'Stop all of it.'
 
 let stage: Stage
 let bench: DshBench
@@ -48,14 +51,7 @@ async function supervise(web: DshWeb, sessionId: string): Promise<string> {
 }
 
 function finishedGraphs(sessionId: string): number {
-  const entries = log()
-  const graphs = entries.flatMap(({ stream, type, data }) =>
-    stream === `root/${sessionId}` && type === 'epoch' ? [`graph/${String(data['graphId'])}`] : [],
-  )
-  return entries.filter(
-    ({ stream, type, data }) =>
-      graphs.includes(stream) && type === 'update' && 'finish' in (data['update'] as object),
-  ).length
+  return graphEntriesOf(sessionId, 'update').filter(({ update }) => 'finish' in (update as object)).length
 }
 
 /** DSH writes sessions behind: what a kill finds of this one is enough to resume it. */
@@ -73,6 +69,27 @@ async function until(condition: () => boolean, what: string): Promise<void> {
     if (Date.now() > latest) throw new Error(`did not come true: ${what}`)
     await pause(50)
   }
+}
+
+/** Entries of all graphs of a session. */
+function graphEntriesOf(sessionId: string, type: string): readonly LoggedEntry['data'][] {
+  const entries = log()
+  const graphs = new Set(
+    entries.flatMap(({ stream, type: kind, data }) =>
+      stream === `root/${sessionId}` && kind === 'epoch' ? [`graph/${String(data['graphId'])}`] : [],
+    ),
+  )
+  return entries.flatMap((entry) => (graphs.has(entry.stream) && entry.type === type ? [entry.data] : []))
+}
+
+function operatorsOf(sessionId: string): readonly string[] {
+  return graphEntriesOf(sessionId, 'provision').map(({ provision }) =>
+    String((provision as Record<string, unknown>)['targetSessionId']),
+  )
+}
+
+function outcomesOf(sessionId: string): readonly unknown[] {
+  return graphEntriesOf(sessionId, 'settle').map(({ outcome }) => outcome)
 }
 
 function requestsOf(...speakers: string[]): readonly WireRequest[] {
@@ -135,6 +152,43 @@ describe('a web profile with the bundle', () => {
     expect(operators).toHaveLength(3)
     expect(operators.flatMap(graphToolsOf)).toEqual([])
     expect(operators.filter(({ system }) => system.includes(SECTION))).toEqual([])
+  })
+
+  it('answers a person while a graph runs, opens its operators, and stops them when it is told to', async () => {
+    const busy = await web.createSession({ cwd: bench.workspace })
+    const model = gatedModel('alpha', 'beta')
+    stage.llm.play((request) => {
+      const { answeredCall, lastSaid } = request
+      if (speakerOf(request) !== 'root' || answeredCall?.name === 'yield_agent_graph')
+        return model.respond(request)
+      if (lastSaid === CHAT) return { text: 'Both halves are at work.' }
+      if (lastSaid !== STOP) return model.respond(request)
+      const reason = 'the person changed their mind'
+      const update = (args: object) => ({ toolCalls: [{ name: 'update_agent_graph', arguments: args }] })
+      if (answeredCall === undefined) return update({ stop: [{ targetId: 'graph', reason }] })
+      // Nothing of it is left to wake anybody.
+      if (!answeredCall.result.includes(' finished, ')) return update({ finish: { resultIds: [], reason } })
+      return { text: 'All of it is stopped.' }
+    })
+    await web.prompt(busy, 'Gather both halves and join them.')
+    await until(() => requestsOf('alpha', 'beta').length === 2, 'both halves are at work')
+    await web.prompt(busy, CHAT)
+    await web.historyWhere(busy, (events) => answersIn(events).includes('Both halves are at work.'))
+    const operators = operatorsOf(busy)
+    expect(operators).toHaveLength(2)
+    for (const operator of operators) {
+      const history = await web.history(operator)
+      expect(JSON.stringify(history)).toContain('Operator ')
+      expect(history.filter(({ type }) => type === 'turn/end')).toEqual([])
+    }
+    await web.prompt(busy, STOP)
+    await web.historyWhere(busy, (events) => answersIn(events).includes('All of it is stopped.'))
+    for (const operator of operators)
+      await web.historyWhere(operator, (events) => events.at(-1)?.type === 'turn/end')
+    // Their model never answered.
+    expect(outcomesOf(busy)).toEqual(['cancelled', 'cancelled'])
+    expect(stage.llm.failures).toEqual([])
+    model.releaseAll()
   })
 
   it('offers the tools once where a preset brings them, too', async () => {

@@ -66,7 +66,7 @@ export class DocumentWalk implements AsyncDisposable {
   private lookWith(command: string): string {
     const graphs = /<(?:graph|session|id|work)>/u.test(command) ? this.graphs() : undefined
     if (graphs?.length === 0) return ''
-    return spawnSync('bash', ['-c', this.filledIn(command)], {
+    return spawnSync('bash', ['--norc', '-c', this.filledIn(command)], {
       cwd: this.folder,
       env: this.environment,
       encoding: 'utf8',
@@ -81,7 +81,7 @@ export class DocumentWalk implements AsyncDisposable {
   private async run(script: string, place: string): Promise<void> {
     const after = join(this.bench.home, '..', 'after')
     const kept = `env -0 > '${after}.env'\npwd > '${after}.pwd'\n`
-    const child = spawn('bash', ['-euo', 'pipefail', '-c', `${script}\n${kept}`], {
+    const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', `${script}\n${kept}`], {
       cwd: this.folder,
       env: this.environment,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -101,7 +101,7 @@ export class DocumentWalk implements AsyncDisposable {
 
   /** Started in a group of its own; resolves once a host tells of itself in the home. */
   private async leaveRunning(script: string): Promise<void> {
-    const child = spawn('bash', ['-c', script], {
+    const child = spawn('bash', ['--norc', '-c', script], {
       cwd: this.folder,
       env: this.environment,
       stdio: ['ignore', 'pipe', 'pipe'],

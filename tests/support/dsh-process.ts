@@ -109,9 +109,14 @@ export class DshProcess {
     }
   }
 
+  /** Sends a signal to the process alone. */
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal)
+  }
+
   /** Sends a signal to the process alone and waits for its end. */
   async stop(signal: NodeJS.Signals): Promise<Finished> {
-    this.child.kill(signal)
+    this.signal(signal)
     return this.end(EXIT_MS)
   }
 

@@ -14,14 +14,19 @@ const LOOK_MS = 50
 const PATIENCE_MS = 60_000
 
 export class DshWeb {
-  private readonly process: DshProcess
+  private readonly process: DshProcess | undefined
   /** Origin of the server, without a slash at its end. */
   readonly url: string
   private calls = 0
 
-  private constructor(process: DshProcess, url: string) {
+  private constructor(process: DshProcess | undefined, url: string) {
     this.process = process
     this.url = url
+  }
+
+  /** One that somebody else started, and ends. */
+  static at(url: string): DshWeb {
+    return new DshWeb(undefined, url)
   }
 
   /** Boots, by default on a free port; resolves when it serves. */
@@ -80,12 +85,17 @@ export class DshWeb {
 
   /** As a machine that loses its power: nothing is written down any more. */
   kill(): Promise<void> {
-    return this.process.kill()
+    return this.own().kill()
   }
 
   /** As a service manager stops it. */
   stop(): Promise<Finished> {
-    return this.process.stop('SIGTERM')
+    return this.own().stop('SIGTERM')
+  }
+
+  private own(): DshProcess {
+    if (this.process === undefined) throw new Error(`${this.url} was started elsewhere`)
+    return this.process
   }
 }
 

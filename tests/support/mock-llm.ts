@@ -18,9 +18,16 @@ export interface MockToolCall {
 export interface MockAnswer {
   readonly text?: string
   readonly toolCalls?: readonly MockToolCall[]
-  /** In place of an answer: an HTTP status, or a connection that closes in the middle of the stream. */
-  readonly fault?: number | 'disconnect'
+  /** In place of an answer. */
+  readonly fault?: MockFault
 }
+
+/**
+ * An HTTP status; `reset`, the connection closes before there is an answer; `disconnect`, in the middle
+ * of the stream; `stall`, the stream stands still in its middle; `malformed`, it holds what is no JSON;
+ * `overflow`, the conversation does not fit the model.
+ */
+export type MockFault = number | 'reset' | 'disconnect' | 'stall' | 'malformed' | 'overflow'
 
 /** May wait, to hold a model back. A throw is answered with 400 and kept in `failures`. */
 export type Responder = (request: WireRequest) => MockAnswer | Promise<MockAnswer>
@@ -34,6 +41,12 @@ export interface MockLlm extends AsyncDisposable {
   readonly failures: readonly string[]
   /** Puts another responder in place and forgets the requests. */
   play(respond: Responder): void
+}
+
+const OVERFLOW = {
+  message: "This model's maximum context length is 131072 tokens. Please reduce the length of the messages.",
+  type: 'invalid_request_error',
+  code: 'context_length_exceeded',
 }
 
 /** Short enough that every name, key and escape is cut somewhere. */
@@ -97,6 +110,9 @@ function stream(response: ServerResponse, request: WireRequest, answer: MockAnsw
   for (const delta of deltasOf(request, answer)) {
     send({ delta, finish_reason: null })
     if (answer.fault === 'disconnect') return void response.destroy()
+    if (answer.fault === 'malformed') return void response.end('data: {"choices": [{"delta": {"con\n\n')
+    // The client ends it, or the server's end.
+    if (answer.fault === 'stall') return
   }
   send({ delta: {}, finish_reason: finishOf(answer) }, { usage: usageOf(request, answer) })
   response.end('data: [DONE]\n\n')
@@ -170,6 +186,8 @@ class Server implements MockLlm {
     const request = new WireRequest(this.requests.length, body)
     this.requests.push(request)
     const answer = await this.respond(request)
+    if (answer.fault === 'reset') return void response.destroy()
+    if (answer.fault === 'overflow') return json(response, 400, { error: OVERFLOW })
     if (typeof answer.fault === 'number')
       return json(response, answer.fault, { error: { message: `fault ${answer.fault}` } })
     if (body.stream === true) stream(response, request, answer)

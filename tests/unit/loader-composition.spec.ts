@@ -75,7 +75,7 @@ async function supervise(composition: Composition, id = 'root'): Promise<string>
 describe('the standalone composition', () => {
   const file = join(ROOT, 'cordis.yml')
 
-  it('boots with every row active, every service there, and the file as it was', async () => {
+  it('boots with every row active, every service there, and the file as it was (scenario C1)', async () => {
     const before = readFileSync(file, 'utf8')
     const composition = await boot({ file })
     expect(composition.unfinishedRows()).toEqual([])
@@ -130,7 +130,7 @@ describe('the order of rows', () => {
     await supervise(composition)
   })
 
-  it('lets a session have the tools before there is a controller', async () => {
+  it('lets a session have the tools before there is a controller (scenario C2)', async () => {
     const [toolGraph, graphHost] = ['dsh-tool-graph', 'dsh-graph-host']
     const composition = await boot({
       rows: [...hostRows, ...bundleRows.filter(({ name }) => name !== toolGraph && name !== graphHost)],

@@ -15,6 +15,37 @@ function unionIn(file: string, name: string): readonly string[] {
   return [...union.matchAll(/'([^']+)'/gu)].map(([, member = '']) => member)
 }
 
+const HOOK_TYPES = readFileSync(join(ROOT, 'packages', 'agent-loop', 'src', 'hooks', 'types.ts'), 'utf8')
+
+/** Members of an interface of the hooks, those that it inherits among them. */
+function membersOf(name: string): readonly string[] {
+  const pattern = new RegExp(`interface ${name}(?: extends ([^{]+))? \\{\\n([^]*?)\\n\\}`, 'u')
+  const [, bases = '', body = ''] = pattern.exec(HOOK_TYPES) ?? []
+  return [...namesIn(bases).flatMap(membersOf), ...fieldsIn(body)]
+}
+
+function namesIn(text: string): readonly string[] {
+  return [...text.matchAll(/\b[A-Z]\w+/gu)].map(([name]) => name).filter((name) => name !== 'Partial')
+}
+
+function fieldsIn(text: string): readonly string[] {
+  return [...text.matchAll(/^ *readonly (\w+)\??:/gmu)].map(([, field = '']) => field)
+}
+
+/** Members of what an interface has for each hook: those written out, and those of the types it names. */
+function membersByHook(name: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const body = new RegExp(`interface ${name} \\{\\n([^]*?)\\n\\}`, 'u').exec(HOOK_TYPES)?.[1] ?? ''
+  const parts = body.split(/^ {2}(?=[a-z'[])/mu).filter((part) => part.trim() !== '' && !part.startsWith('/'))
+  return new Map(
+    parts.map((part) => {
+      const [, key = '', type = ''] = /^(\[.*?\]|'[^']+'|\w+): ([^]*)$/u.exec(part) ?? []
+      const inline = [...type.matchAll(/\breadonly (\w+)\??:/gu)].map(([, field = '']) => field)
+      const named = namesIn(type.split('{')[0] ?? '').flatMap(membersOf)
+      return [key.replaceAll("'", ''), new Set([...inline, ...named])]
+    }),
+  )
+}
+
 /** States of a drawing, without its begin and end. */
 function statesIn(drawing: string): ReadonlySet<string> {
   const moves = [...drawing.matchAll(/^\s*(\S+) --> ([^\s:]+)/gmu)]
@@ -40,6 +71,25 @@ describe.each(['docs/hooks.md', 'docs/hooks.zh-CN.md'])('%s', (file) => {
     const { 'command:<name>': command, ...hooks } = Object.fromEntries(told) as Record<string, object>
     expect(hooks).toEqual(CATALOGUE)
     expect(command).toEqual({ scope: 'session', kind: 'observe', timeoutMs: 30_000, failMode: 'open' })
+  })
+
+  it('tells members that the events and the answers have', () => {
+    const events = membersByHook('HookEvents')
+    const answers = membersByHook('HookResults')
+    const named = (cell = '') => [...cell.matchAll(/`([^`?]+)\??`/gu)].map(([, name = '']) => name)
+    const lost = rows.flatMap(([, hook = '', told, answered]) => {
+      const name = hook.replaceAll('`', '').replace('command:<name>', '[command: `command:${string}`]')
+      const inEvent = named(told).filter((member) => events.get(name)?.has(member) !== true)
+      const inAnswer = named(answered).filter((member) => answers.get(name)?.has(member) !== true)
+      return [...inEvent, ...inAnswer].map((member) => `${name}: ${member}`)
+    })
+    expect(events.size).toBeGreaterThan(17)
+    expect(lost).toEqual([])
+    // Whatever may be answered is told.
+    const silent = [...answers].filter(
+      ([hook]) => !rows.some(([, name, , cell]) => name === `\`${hook}\`` && cell !== '–'),
+    )
+    expect(silent.map(([hook]) => hook)).toEqual([])
   })
 })
 

@@ -4,12 +4,23 @@
  * are run by `tests/e2e/documents.spec.ts`.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { loadOverlayPatches } from '@deepseek-ai/dsh-app-boot'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { Composition, ROOT, standaloneRows, type RowText } from '../support/composition.ts'
+import { AGENT_USAGE, parseAgentArguments } from '../../packages/graph-host/src/agent-shell/arguments.ts'
+import { USAGE as GRAPH_COMMAND_USAGE } from '../../packages/graph-host/src/command.ts'
+import { parseShellArguments, USAGE } from '../../packages/graph-host/src/shell/arguments.ts'
 import { documents, inChinese, placeOf, snippetsOf, textOf, type Snippet } from '../support/snippets.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -21,6 +32,7 @@ const LANGUAGES = ['', 'dockerfile', 'ini', 'js', 'json', 'mermaid', 'sh', 'sql'
  */
 const NOT_RUN: Readonly<Record<string, number>> = {
   'README.md': 1,
+  'docs/deployment.md': 3,
 }
 
 const files = documents()
@@ -57,6 +69,27 @@ describe('the documents', () => {
     expect(shown.length).toBeGreaterThan(0)
     const others = shown.filter(({ text, value }) => !textOf(value).includes(`${text}\n`))
     expect(others.map(placeOf)).toEqual([])
+  })
+
+  it('of the folder are all in its index', () => {
+    const index = textOf('docs/README.md')
+    const missing = files.filter(
+      (file) =>
+        file.startsWith('docs/') && file !== 'docs/README.md' && !index.includes(`](${file.slice(5)})`),
+    )
+    expect(missing).toEqual([])
+  })
+
+  it('show screenshots that a browser test keeps, and every picture that there is', () => {
+    const kept = globSync('tests/e2e/*.spec.ts', { cwd: ROOT }).flatMap((file) =>
+      [...textOf(file).matchAll(/keepScreenshot\([^,]+, '([^']+)'\)/gu)].map(
+        ([, name = '']) => `${name}.png`,
+      ),
+    )
+    const pictures = readdirSync(join(ROOT, 'docs', 'images'))
+    expect(pictures.filter((name) => name.endsWith('.png') && !kept.includes(name))).toEqual([])
+    const texts = files.flatMap((file) => [textOf(file), textOf(inChinese(file))]).join('\n')
+    expect(pictures.filter((name) => !texts.includes(`images/${name}`))).toEqual([])
   })
 
   it('hold JSON that can be read', () => {
@@ -104,13 +137,67 @@ describe.each(files)('%s', (file) => {
   })
 
   it('leads only where there is something', () => {
-    const lost = [file, inChinese(file)].flatMap((name) => {
-      const targets = [...textOf(name).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)/gu)]
-      return targets.flatMap(([, to = '']) =>
-        existsSync(join(ROOT, name, '..', to)) ? [] : [`${name}: ${to}`],
-      )
+    expect([file, inChinese(file)].flatMap(lostLinksOf)).toEqual([])
+  })
+})
+
+/** Links to files that are not there, and to headings that a document does not have. */
+function lostLinksOf(name: string): readonly string[] {
+  const links = [...textOf(name).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/gu)]
+  return links.flatMap(([, to = '', anchor]) => {
+    const target = to === '' ? name : join(name, '..', to)
+    const isThere =
+      existsSync(join(ROOT, target)) && (anchor === undefined || anchorsOf(textOf(target)).has(anchor))
+    return isThere ? [] : [`${name}: ${to}${anchor === undefined ? '' : `#${anchor}`}`]
+  })
+}
+
+/** Headings as forges name them. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.+)$/gmu)].map(([, heading = '']) => heading)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .trim()
+        .replaceAll(/\s/gu, '-'),
+    ),
+  )
+}
+
+describe('commands that the text names', () => {
+  const named = files
+    .flatMap((file) => [file, inChinese(file)])
+    .flatMap((file) => [...textOf(file).matchAll(/`((?:dsh-graph|dsh-agent|\/graph) [^`\n]+)`/gu)])
+    .map(([, command = '']) => command)
+  const unquoted = (words: string): readonly string[] =>
+    words.split(/\s+/u).map((word) => word.replaceAll(/^'|'$/gu, ''))
+
+  it('are understood by the shell', () => {
+    const shells = { 'dsh-graph': parseShellArguments, 'dsh-agent': parseAgentArguments } as const
+    const wrong = named.flatMap((command) => {
+      const [shell = '', ...words] = unquoted(command)
+      if (!(shell in shells) || !/^[a-z-]+$/u.test(words[0] ?? '')) return []
+      const usage = shell === 'dsh-graph' ? USAGE : AGENT_USAGE
+      try {
+        shells[shell as keyof typeof shells](words)
+        return usage.includes(`${shell} ${words[0]}`) || words[0]?.startsWith('--') ? [] : [command]
+      } catch (error) {
+        return [`${command}: ${String(error)}`]
+      }
     })
-    expect(lost).toEqual([])
+    expect(named.length).toBeGreaterThan(40)
+    expect(wrong).toEqual([])
+  })
+
+  it('are verbs of /graph', () => {
+    const verbs = new Set(GRAPH_COMMAND_USAGE.match(/(?<=\/graph )[a-z]+/gu))
+    const wrong = named.filter((command) => {
+      const verb = /^\/graph ([a-z]+)/u.exec(command)?.[1]
+      return verb !== undefined && !verbs.has(verb)
+    })
+    expect(wrong).toEqual([])
   })
 })
 
@@ -178,9 +265,28 @@ describe('TypeScript and JavaScript', () => {
   })
 })
 
+/** The part of a schemastery schema that tells which keys there are. */
+interface Schema {
+  readonly type: string
+  readonly dict?: Readonly<Record<string, Schema>>
+  readonly inner?: Schema
+}
+
+/** Keys that an object schema does not have, with the path to them. Schemastery lets them pass. */
+function unknownKeys({ dict, inner, type }: Schema, value: unknown, path: string): readonly string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
+  return Object.entries(value).flatMap(([key, held]) => {
+    const at = `${path}.${key}`
+    if (type === 'dict') return inner === undefined ? [] : unknownKeys(inner, held, at)
+    if (type !== 'object' || dict === undefined) return []
+    const schema = dict[key]
+    return schema === undefined ? [at] : unknownKeys(schema, held, at)
+  })
+}
+
 describe('rows', () => {
   const yaml = snippets.filter(
-    ({ language, marker }) => language === 'yaml' && marker !== 'not run' && marker !== 'save',
+    ({ language, marker }) => language === 'yaml' && (marker === undefined || marker === 'patch'),
   )
   const own = standaloneRows()
 
@@ -205,6 +311,29 @@ describe('rows', () => {
     const rows = parse(text) as readonly { name: string }[]
     expect(composition.loadedRows()).toEqual(expect.arrayContaining(rows.map(({ name }) => name)))
     expect(composition.logs.filter(({ type }) => type === 'error')).toEqual([])
+  })
+
+  it('have no setting that their plugin does not know', async () => {
+    const names = new Map(
+      (parse(textOf('cordis.patch.yml')) as { insert: { id: string; name: string }[] }[]).flatMap(
+        ({ insert }) => insert.map(({ id, name }) => [id, name] as const),
+      ),
+    )
+    const unknown = await Promise.all(
+      yaml.map(async (snippet) => {
+        const rows = parse(snippet.text) as { id: string; name?: string; config?: object }[]
+        const found = await Promise.all(
+          rows.map(async ({ config, id, name = names.get(id) ?? '' }) => {
+            if (config === undefined || !name.startsWith('dsh-')) return []
+            const { Config } = (await import(name)) as { Config?: Schema }
+            return Config === undefined ? [`${id} has no settings`] : unknownKeys(Config, config, id)
+          }),
+        )
+        return found.flat().map((key) => `${placeOf(snippet)}: ${key}`)
+      }),
+    )
+    expect(yaml.filter(({ text }) => text.includes('config:')).length).toBeGreaterThan(2)
+    expect(unknown.flat()).toEqual([])
   })
 
   const patches = yaml.filter(({ marker }) => marker === 'patch')

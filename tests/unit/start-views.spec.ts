@@ -54,6 +54,22 @@ describe('the board', () => {
     expect(lines[2]).toMatch(/· b Title of b +waiting .*waits for a/u)
   })
 
+  it('is never higher than the terminal: what goes on stays, what ended first gives way and is counted', () => {
+    let written = ''
+    const view = createBoardView(
+      { write: (text) => (written += text), isTTY: true, columns: 100, rows: 8 },
+      Date.now(),
+      { NO_COLOR: '1' },
+    )
+    for (let n = 0; n < 30; n += 1) view.show(work(`w${n}`, n < 4 ? 'waiting' : 'completed'))
+    view.close()
+    const lines = screen(written)
+    expect(lines).toHaveLength(7)
+    expect(lines.slice(1, 5).map((line) => /w\d+/u.exec(line)?.[0])).toEqual(['w0', 'w1', 'w2', 'w3'])
+    expect(lines[5]).toMatch(/completed/u)
+    expect(lines[6]).toBe('  … 25 more')
+  })
+
   it('keeps to the width of the terminal', () => {
     let written = ''
     const view = createBoardView(

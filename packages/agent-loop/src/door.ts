@@ -22,6 +22,7 @@ export function openDoor(ctx: Context, host: RunHost, hooks: HookHost): AgentLoo
     configure: (sessionId, changes) => host.configure(sessionId, changes),
     settings: (sessionId) => host.settings(sessionId),
     drain: (options) => host.drain(options),
+    isDraining: () => host.isDraining(),
     observe: (listener) => host.observe(listener),
     registerOpener: (opener) => host.registerOpener(opener),
     subscribe: (request) => host.events.subscribe(request),

@@ -63,7 +63,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   private readonly unsure = new Set<string>()
   /** Runs that are being accepted here. */
   private readonly accepting = new Set<string>()
-  private isDraining = false
+  private drains = false
   private closing: Promise<void> | undefined
 
   constructor(options: RunHostOptions) {
@@ -186,8 +186,12 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     left: readonly string[]
   }> {
     this.assertOpen()
-    this.isDraining = true
+    this.drains = true
     return { left: await this.parts.lanes.drain(limitMs) }
+  }
+
+  isDraining(): boolean {
+    return this.drains
   }
 
   observe(listener: RunListener): () => void {
@@ -242,7 +246,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
       maxQueuedPerSession: config.maxQueuedPerSession,
       laneFull: book.hasRoom(lane, request.sessionId) ? undefined : retryAfterMs,
       retryAfterMs,
-      draining: this.isDraining,
+      draining: this.drains,
       startEpoch: this.parts.lanes.startEpoch(request.sessionId, book.keyOf(lane, request.sessionId)),
     })
   }

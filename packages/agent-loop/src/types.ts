@@ -288,6 +288,8 @@ export interface AgentLoopHost {
    * `limitMs` (default 30,000). Queued runs and those left stay open in the log.
    */
   drain(options?: { limitMs?: number }): Promise<{ left: readonly string[] }>
+  /** Whether it was told to drain. It stays so until its end. */
+  isDraining(): boolean
   /** Returns the undo. */
   observe(listener: RunListener): () => void
   /** Openers are asked in the order of registration; the default one comes last. Returns the undo. */

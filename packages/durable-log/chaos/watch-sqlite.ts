@@ -8,7 +8,7 @@ import type { Phase, PhaseTeller } from './phases.ts'
 type Statement = { readonly sourceSQL: string } & Record<'run' | 'iterate', (...args: unknown[]) => unknown>
 
 /** `pause` is called at each point where a transaction of this kind can be held up. */
-export function watchSqlite(teller: PhaseTeller, pause: () => void): void {
+export function watchSqlite(teller: Pick<PhaseTeller, 'tell'>, pause: () => void): void {
   const { StatementSync } = process.getBuiltinModule('node:sqlite')
   const statement = StatementSync.prototype as unknown as Statement
   const { run, iterate } = statement

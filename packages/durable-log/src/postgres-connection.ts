@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ConnectionOptions } from 'node:tls'
 import { DurableLogError } from './errors.ts'
 import { connectOutcome, type Outcome, statementOutcome, unavailable } from './postgres-errors.ts'
-import { migrate } from './postgres-schema.ts'
+import { assertUsable, migrate } from './postgres-schema.ts'
 
 export interface ConnectionSettings {
   readonly connectionString: string
@@ -22,6 +22,8 @@ export interface ConnectionSettings {
   readonly statementTimeoutMs: number
   readonly patienceMs: number
   readonly ssl: boolean | ConnectionOptions | undefined
+  /** Makes no tables. */
+  readonly isReadOnly: boolean
 }
 
 /** A statement that is prepared once for each connection. */
@@ -158,7 +160,9 @@ export class PostgresConnection {
   }
 
   private migrateOnce(client: PoolClient): Promise<void> {
-    return (this.migrated ??= migrate(client, this.settings.schema).catch((error: unknown) => {
+    const { isReadOnly, schema } = this.settings
+    const prepare = isReadOnly ? assertUsable : migrate
+    return (this.migrated ??= prepare(client, schema).catch((error: unknown) => {
       this.migrated = undefined
       throw error
     }))

@@ -42,6 +42,8 @@ export interface PostgresLogOptions {
   readonly pollIntervalMs?: number
   /** TLS, as `node:tls` takes it; else the connection string decides. */
   readonly ssl?: boolean | ConnectionOptions
+  /** Makes no tables, and refuses every write with `unavailable`. */
+  readonly readOnly?: boolean
 }
 
 const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/u
@@ -54,7 +56,7 @@ const MAX_MS = 2 ** 31 - 1
  * @throws DurableLogError `invalid` for malformed options.
  */
 export function postgresLog(options: PostgresLogOptions): DurableLog {
-  const { connectionString, schema = 'durable_log', ssl } = options
+  const { connectionString, readOnly = false, schema = 'durable_log', ssl } = options
   if (typeof connectionString !== 'string' || !/^postgres(?:ql)?:\/\//u.test(connectionString)) {
     throw new DurableLogError('invalid', 'connectionString must begin with postgres:// or postgresql://')
   }
@@ -68,6 +70,7 @@ export function postgresLog(options: PostgresLogOptions): DurableLog {
     connectionString,
     schema,
     ssl,
+    isReadOnly: readOnly,
     poolSize: count('poolSize', options.poolSize ?? 4, 1, 1000),
     patienceMs: count('patienceMs', options.patienceMs ?? 10_000, 0, MAX_MS),
     connectTimeoutMs: count('connectTimeoutMs', options.connectTimeoutMs ?? 5000, 1, MAX_MS),
@@ -78,7 +81,7 @@ export function postgresLog(options: PostgresLogOptions): DurableLog {
     const connection = await PostgresConnection.create(settings)
     const news = new PostgresNews(connection, schema, pollIntervalMs, announce)
     return { connection, news, medium: new PostgresMedium(connection, schema, news) }
-  })
+  }, readOnly)
 }
 
 function count(name: string, value: number, min: number, max: number): number {
@@ -100,9 +103,14 @@ class PostgresLog implements DurableLog {
   private gate: Promise<void> = Promise.resolve()
   private readonly running = new Set<Promise<unknown>>()
   private closing: Promise<void> | undefined
+  private readonly isReadOnly: boolean
 
-  constructor(assemble: (announce: (stream: string, seq: number) => void) => Promise<Parts>) {
+  constructor(
+    assemble: (announce: (stream: string, seq: number) => void) => Promise<Parts>,
+    isReadOnly: boolean,
+  ) {
     this.assemble = assemble
+    this.isReadOnly = isReadOnly
   }
 
   async append(
@@ -113,7 +121,7 @@ class PostgresLog implements DurableLog {
   ): Promise<number> {
     this.assertOpen()
     const request = checkAppend(stream, expectedSeq, entries, options)
-    return this.run((medium) => medium.append(request))
+    return this.write((medium) => medium.append(request))
   }
 
   async read(stream: string, options?: ReadOptions): Promise<readonly StoredEntry[]> {
@@ -131,7 +139,7 @@ class PostgresLog implements DurableLog {
   async saveSnapshot(stream: string, seq: number, snapshot: JsonValue): Promise<void> {
     this.assertOpen()
     const request = checkSnapshot(stream, seq, snapshot)
-    return this.run((medium) => medium.saveSnapshot(request))
+    return this.write((medium) => medium.saveSnapshot(request))
   }
 
   async loadSnapshot(stream: string): Promise<Snapshot | undefined> {
@@ -143,7 +151,7 @@ class PostgresLog implements DurableLog {
   async remove(stream: string): Promise<void> {
     this.assertOpen()
     const name = checkStream(stream)
-    return this.run((medium) => medium.remove(name))
+    return this.write((medium) => medium.remove(name))
   }
 
   subscribe(prefix: string, listener: (head: StreamHead) => void): () => void {
@@ -169,8 +177,19 @@ class PostgresLog implements DurableLog {
     await parts?.connection.close()
   }
 
+  private write<T>(operate: (medium: PostgresMedium) => Promise<T>): Promise<T> {
+    if (this.isReadOnly)
+      throw new DurableLogError('unavailable', 'the PostgreSQL log is open for reading only')
+    return this.run(operate)
+  }
+
   private run<T>(operate: (medium: PostgresMedium) => Promise<T>): Promise<T> {
-    const outcome = this.gate.then(() => this.open()).then(({ medium }) => operate(medium))
+    const outcome = this.gate
+      .then(() => this.open())
+      .then(async ({ medium, news }) => {
+        await news.ready()
+        return operate(medium)
+      })
     this.running.add(outcome)
     const forget = () => void this.running.delete(outcome)
     outcome.then(forget, forget)
@@ -192,7 +211,6 @@ class PostgresLog implements DurableLog {
           return
         }
         news.start()
-        await news.ready()
       })
       // Options that cannot be used are told by every operation.
       .catch(() => undefined)

@@ -47,6 +47,8 @@ export class PostgresNews {
   private toldSincePoll = new Map<string, number>()
   private timer: NodeJS.Timeout | undefined
   private polling: Promise<void> | undefined
+  /** The poll under way; resolves with its failure. */
+  private asking: Promise<unknown> | undefined
   private isPollDue = false
   private listening: Promise<unknown> | undefined
   private stopping: AbortController | undefined
@@ -76,12 +78,20 @@ export class PostgresNews {
 
   /**
    * Resolves when it is settled from which commit on news are told. Whoever listens and then reads must
-   * wait for this in between, or a commit right after the reading would be told to nobody.
+   * wait for this in between, or a commit right after the reading would be told to nobody. It waits for
+   * one poll: while the server is away the polls go on, and whoever asks for more is told.
+   *
+   * @throws what the poll met.
    */
   async ready(): Promise<void> {
     if (this.stopping === undefined || this.horizon !== undefined) return
     this.poll()
-    await this.polling
+    const failure = await this.asking
+    if (failure !== undefined && this.isUnsettled) throw failure
+  }
+
+  private get isUnsettled(): boolean {
+    return this.stopping !== undefined && this.horizon === undefined
   }
 
   /** Stops for good: the last commits are notified without a pause. */
@@ -133,9 +143,14 @@ export class PostgresNews {
   private async pollWhileDue(): Promise<void> {
     while (this.isPollDue && this.stopping !== undefined) {
       this.isPollDue = false
+      this.asking = this.pollOnce().then(
+        () => undefined,
+        (error: unknown) => error,
+      )
       // A server that is away is asked again at the next turn.
-      await this.pollOnce().catch(() => undefined)
+      await this.asking
     }
+    this.asking = undefined
     this.polling = undefined
   }
 
@@ -169,7 +184,7 @@ export class PostgresNews {
 
   /** Keeps a connection that listens, until it is stopped. */
   private async listen(signal: AbortSignal): Promise<void> {
-    await this.ready()
+    await this.ready().catch(() => undefined)
     for (let retry = 0; !signal.aborted; retry += 1) {
       let client: Client | undefined
       try {

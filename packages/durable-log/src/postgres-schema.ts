@@ -218,6 +218,18 @@ export async function migrate(client: Client, at: string): Promise<void> {
   }
 }
 
+/**
+ * Finds the schema as this version reads it, and changes nothing.
+ *
+ * @throws DurableLogError `unavailable` when it is not there, or not of a version that can be read.
+ */
+export async function assertUsable(client: Client, at: string): Promise<void> {
+  const layout = await layoutOf(client, at)
+  if (layout >= LAYOUT) return
+  const what = layout === 0 ? 'holds no log yet' : `has layout ${layout}; open it for writing once`
+  throw new DurableLogError('unavailable', `the schema ${at} of the database ${what}`)
+}
+
 /** @returns 0 for a database without the schema. */
 async function layoutOf(client: Client, at: string): Promise<number> {
   const { rows: encodings } = await client.query<{ server_encoding: string }>('SHOW server_encoding')

@@ -52,6 +52,20 @@ function withPart(change: (url: URL) => void): string {
 }
 
 describe('PostgreSQL log whose server is away', () => {
+  it('says so to whoever reads while somebody listens, and tells news once it is back', async () => {
+    // More patience than time between two polls: they must not keep a reader waiting for ever.
+    const { log, proxy } = await behindProxy({ patienceMs: 400, pollIntervalMs: 20 })
+    proxy.cut()
+    const { tell, first } = heard<StreamHead>()
+    log.subscribe('', tell)
+    await expect(log.list()).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(log.append('s', 0, [one])).rejects.toMatchObject({ code: 'unavailable' })
+    proxy.mend()
+    await log.append('s', 0, [one])
+    expect(await log.read('s')).toHaveLength(1)
+    expect(await first(({ stream }) => stream === 's')).toEqual({ stream: 's', seq: 1 })
+  })
+
   it('says so when patience is over, by host, port and database, without the password', async () => {
     const { proxy } = await behindProxy()
     await proxy.close()

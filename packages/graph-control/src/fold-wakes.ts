@@ -62,6 +62,8 @@ function addWake(draft: Draft, wake: Wake): void {
 export function foldWakeAttempt(draft: Draft, data: GraphEntryData<'wake-attempt'>): void {
   const { at, wakeId, attemptId, turnId } = data
   const wake = held(draft.wakes, wakeId, 'wake')
+  if (wake.status === 'waiting_permission' && wake.currentAttemptId === attemptId)
+    return goOn(draft, wake, attemptId, at)
   if (wake.status !== 'pending' && wake.status !== 'retryable_failed') {
     throw new FoldError(`delivers wake ${wakeId}, which is ${wake.status}`)
   }
@@ -88,6 +90,17 @@ export function foldWakeAttempt(draft: Draft, data: GraphEntryData<'wake-attempt
   })
   // The root gets its turn: it no longer waits, and what it registers in that turn is a new wait.
   draft.wait = undefined
+}
+
+/** The person has answered: the attempt that was parked is under way again. */
+function goOn(draft: Draft, wake: Wake, attemptId: string, at: number): void {
+  const { failureReason: _a, ...attempt } = held(draft.index.wakeAttempts, attemptId, 'wake attempt')
+  draft.index.wakeAttempts = draft.index.wakeAttempts.set(
+    attemptId,
+    Object.freeze({ ...attempt, status: 'running' }),
+  )
+  const { failureReason: _w, ...rest } = wake
+  putWake(draft, { ...rest, status: 'running', updatedAt: at })
 }
 
 export function foldWakeSettled(draft: Draft, data: GraphEntryData<'wake-settled'>): void {

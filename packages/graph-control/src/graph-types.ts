@@ -21,7 +21,10 @@ export interface GraphLive {
   readonly pending: ReadonlyMap<string, true>
   /** Works that are `ready`. */
   readonly ready: ReadonlyMap<string, true>
-  /** Claims that are `claimed` or `executing`, also those of works that were stopped meanwhile. */
+  /**
+   * Claims that are `claimed` or `executing`, also those of works that were stopped meanwhile; a held
+   * one that is let go arrives anew. The first of those that are not held have the permits.
+   */
   readonly claims: ReadonlyMap<string, true>
   /** Operators with a live claim, and that claim: an operator does one thing at a time. */
   readonly busyOperators: ReadonlyMap<string, string>

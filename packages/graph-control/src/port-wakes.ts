@@ -36,7 +36,8 @@ export interface WakeControl {
   }): Promise<{ wake: Wake; created: boolean }>
   /**
    * Only the caller that gets `acquired: true` delivers; the root's wait is over with it. A wake that
-   * has had `maxAttempts` becomes `exhausted` here. A scheduled one is not acquired before its time.
+   * has had `maxAttempts` becomes `exhausted` here. A scheduled one is not acquired before its time. A
+   * parked attempt is acquired again under its own id, and is `running`.
    */
   beginSupervisorWakeAttempt(request: {
     graphId: string

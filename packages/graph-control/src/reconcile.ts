@@ -19,7 +19,8 @@ export interface ReconcileOptions {
  * The next actions, in order: cancels, what is claimed, what is admitted now, wakes.
  *
  * - `cancel`: a claim whose work was stopped or superseded still runs.
- * - `start` or `observe`: a live claim has not begun, or has. Not while it is held.
+ * - `start` or `observe`: a live claim has not begun, or has. Not while it is held, and once it is let go
+ *   not before it has a permit again.
  * - `provision`: a ready work needs an operator. Every kind but `operator` gets one of its own.
  * - `claim`: a ready work has its operator, and the operator is free.
  * - `wake`: something changed that the root has not seen, no wake reported it, and the root's wait
@@ -34,7 +35,7 @@ export function reconcile(state: GraphState, options: ReconcileOptions): readonl
   if (!Number.isSafeInteger(maxNewActivations) || maxNewActivations < 0) {
     throw new GraphControlError('invalid', 'maxNewActivations must be a whole number of at least 0')
   }
-  const { cancels, running, held, nextAt } = liveActions(state, now)
+  const { cancels, running, held, nextAt } = liveActions(state, { maxNewActivations, now })
   const wake = wakes(state, now)
   if (state.closed) return [...cancels, ...wake.actions]
   if (state.phase === 'draft') return cancels
@@ -49,23 +50,40 @@ export function reconcile(state: GraphState, options: ReconcileOptions): readonl
   ]
 }
 
-function liveActions(state: GraphState, now: number) {
+function liveActions(state: GraphState, { maxNewActivations, now }: Required<ReconcileOptions>) {
   const cancels: GraphAction[] = []
   const running: GraphAction[] = []
   let held = 0
+  let place = 0
   let nextAt = Number.POSITIVE_INFINITY
   for (const claimId of state.live.claims.keys()) {
     const claim = state.claims.get(claimId)
     const work = claim === undefined ? undefined : state.works.get(claim.workId)
     if (claim === undefined || work === undefined) continue
+    if (claim.hold === undefined) place += 1
     if (isTerminal(work.status)) {
       const reason = work.reason ?? `work ${work.workId} is ${work.status}`
       cancels.push({ kind: 'cancel', claimId, reason })
     } else if (claim.hold !== undefined) held += 1
+    else if (place > maxNewActivations) continue
     else if ((claim.notBefore ?? 0) > now) nextAt = Math.min(nextAt, claim.notBefore ?? 0)
     else running.push(runOf(claim))
   }
   return { cancels, running, held, nextAt }
+}
+
+/**
+ * The place of a live claim among those that have a permit or wait for one, from 1: with `n` permits the
+ * first `n` have one. `undefined` for a claim that is held, or over.
+ */
+export function permitPlace({ claims, live }: GraphState, claimId: string): number | undefined {
+  let place = 0
+  for (const id of live.claims.keys()) {
+    const isHeld = claims.get(id)?.hold !== undefined
+    if (!isHeld) place += 1
+    if (id === claimId) return isHeld ? undefined : place
+  }
+  return undefined
 }
 
 function runOf({ claimId, admissionStatus, attempt }: Claim): GraphAction {

@@ -112,7 +112,10 @@ interface AttemptRequest {
   readonly maxAttempts?: number
 }
 
-/** Only the caller that gets `acquired: true` may deliver; a wake out of attempts is exhausted here. */
+/**
+ * Only the caller that gets `acquired: true` may deliver; a wake out of attempts is exhausted here. An
+ * attempt that was parked goes on under its own id.
+ */
 export function decideWakeAttempt(
   state: FoldedGraph,
   request: AttemptRequest,
@@ -123,6 +126,10 @@ export function decideWakeAttempt(
   const isIdle = wake.status === 'pending' || wake.status === 'retryable_failed'
   const isScheduled = state.live.scheduledWakes.has(wakeId)
   const mustWait = isScheduled && (at < (wake.dueAt ?? 0) || state.live.openWakeId !== undefined)
+  if (wake.status === 'waiting_permission' && wake.currentAttemptId === attemptId) {
+    const entry = graphEntry('wake-attempt', { at, wakeId, attemptId })
+    return commit(entry, (after) => attemptAnswer(after, { wakeId, attemptId, acquired: true }))
+  }
   if (!isIdle || mustWait) return unchanged({ wake, acquired: false })
   if (state.index.wakeAttempts.has(attemptId)) {
     throw conflict(`wake attempt ${attemptId} was made before; count attempts on from ${wake.attempts}`)
@@ -136,10 +143,15 @@ export function decideWakeAttempt(
         status: 'exhausted',
         failureReason: wake.failureReason ?? `not delivered in ${wake.attempts} attempts`,
       })
-  return commit(entry, (after) => {
-    const attempt = after.index.wakeAttempts.get(attemptId)
-    return { wake: committed(after.wakes, wakeId), ...(attempt === undefined ? {} : { attempt }), acquired }
-  })
+  return commit(entry, (after) => attemptAnswer(after, { wakeId, attemptId, acquired }))
+}
+
+function attemptAnswer(
+  { index, wakes }: FoldedGraph,
+  { wakeId, attemptId, acquired }: { wakeId: string; attemptId: string; acquired: boolean },
+): { wake: Wake; attempt?: WakeAttempt; acquired: boolean } {
+  const attempt = index.wakeAttempts.get(attemptId)
+  return { wake: committed(wakes, wakeId), ...(attempt === undefined ? {} : { attempt }), acquired }
 }
 
 interface SettlementRequest {

@@ -1,8 +1,8 @@
 /** How the root of a graph gets its turns: wakes, their attempts, and the root's own waits. */
 
 /**
- * `pending` → `running` → `delivered`, or back through `retryable_failed`; `waiting_permission`
- * while the turn waits for a person; `exhausted` and `superseded` are ends without a turn.
+ * `pending` → `running` → `delivered`, or back through `retryable_failed`; `waiting_permission`, and
+ * back to `running`, while the turn waits for a person; `exhausted` and `superseded` are ends without a turn.
  */
 export type WakeStatus =
   | 'pending'

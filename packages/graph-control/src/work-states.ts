@@ -46,6 +46,9 @@ function isFirstChange(draft: Draft, workId: string, seq: number): boolean {
 
 /** The one place where a claim's view is replaced; what is live follows from it. */
 export function putClaim(draft: Draft, claim: Claim): void {
+  const wasHeld = draft.claims.get(claim.claimId)?.hold !== undefined
+  // One that is let go comes behind those that were admitted meanwhile.
+  if (wasHeld && claim.hold === undefined) draft.live.claims = draft.live.claims.delete(claim.claimId)
   draft.claims = draft.claims.set(claim.claimId, Object.freeze(claim))
   if (claim.admissionStatus === 'claimed' || claim.admissionStatus === 'executing') {
     draft.live.claims = draft.live.claims.set(claim.claimId, true)

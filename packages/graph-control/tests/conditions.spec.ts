@@ -91,7 +91,7 @@ describe('a work that runs when', () => {
     expect(works.get('v')?.reason).toBe('it waited for a, which was stopped: enough')
   })
 
-  it('always runs after a stop without a cascade, and later work is not stopped by an earlier one', async () => {
+  it('always runs after a stop without a cascade, and later work is not stopped by an earlier one (scenario R14)', async () => {
     const { store } = await openGraph()
     await commit(store, 'c1', { addWork: [work('a'), work('w', { inputIds: ['a'], when: 'always' })] })
     await commit(store, 'c2', { stop: [{ targetId: 'a', reason: 'no' }] })

@@ -18,7 +18,7 @@ const advance = (expectedEpoch: number, rootSessionId = ROOT) => ({ rootSessionI
 const finish = { resultIds: [], reason: 'end' }
 
 describe.each(MEDIA)('epochs on %s', (medium) => {
-  it('follow each other when the graph before is finished', async () => {
+  it('follow each other when the graph before is finished (scenario R7)', async () => {
     const { store, reopenStore } = await openStore(medium)
     expect(await store.currentEpoch(ROOT)).toBeUndefined()
     const first = await store.advanceEpoch(advance(0))

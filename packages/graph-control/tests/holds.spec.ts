@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type GraphControlStore, reconcile } from '../src/index.ts'
+import { type GraphControlStore, permitPlace, reconcile } from '../src/index.ts'
 import {
   begin,
   claim,
@@ -25,12 +25,37 @@ async function running(medium: (typeof MEDIA)[number] = 'memory', ...ids: string
 const hold = (store: GraphControlStore, claimId: string, attempt = 1, kind: 'person' | 'model' = 'person') =>
   store.holdActivation({ graphId: GRAPH, claimId, attempt, kind, reason: 'asks to delete files' })
 
-async function actions(store: GraphControlStore, now?: number) {
-  const options = { maxNewActivations: 1, ...(now === undefined ? {} : { now }) }
+async function actions(store: GraphControlStore, now?: number, maxNewActivations = 1) {
+  const options = { maxNewActivations, ...(now === undefined ? {} : { now }) }
   return reconcile(await graph(store), options)
 }
 
 describe.each(MEDIA)('a hold on %s', (medium) => {
+  it('gives its permit away, and waits for another one once it is let go', async () => {
+    const { store, claim, reopenStore } = await running(medium, 'b')
+    const { claimId } = claim
+    await hold(store, claimId)
+    const b = await begin(store, 'b')
+    await store.retryActivation(GRAPH, claimId, 1, 'confirmed')
+    await store.acknowledgeChanges(GRAPH, 1)
+    const look = async (opened: GraphControlStore) => {
+      const state = await graph(opened)
+      return {
+        places: [permitPlace(state, b.claimId), permitPlace(state, claimId)],
+        one: await actions(opened),
+        two: await actions(opened, undefined, 2),
+      }
+    }
+    const observe = { kind: 'observe', claimId: b.claimId, attempt: 1 }
+    const seen = await look(store)
+    expect(seen).toEqual({
+      places: [1, 2],
+      one: [observe],
+      two: [observe, { kind: 'observe', claimId, attempt: 2 }],
+    })
+    expect(await look(await reopenStore())).toEqual(seen)
+  })
+
   it('stops a claim from going on, is told to the root, and ends with the retry', async () => {
     const { store, claim, reopenStore } = await running(medium)
     const held = await hold(store, claim.claimId)
@@ -143,8 +168,8 @@ describe('a retry of an activation for later', () => {
     const b = await begin(store, 'b')
     await store.retryActivation(GRAPH, claim.claimId, 1, 'x', { notBefore: 9_000 })
     await store.retryActivation(GRAPH, b.claimId, 1, 'x', { notBefore: 7_000 })
-    expect(await actions(store, 1)).toEqual([{ kind: 'look-again', at: 7_000 }])
-    expect(await actions(store, 8_000)).toEqual([
+    expect(await actions(store, 1, 2)).toEqual([{ kind: 'look-again', at: 7_000 }])
+    expect(await actions(store, 8_000, 2)).toEqual([
       { kind: 'observe', claimId: b.claimId, attempt: 2 },
       { kind: 'look-again', at: 9_000 },
     ])

@@ -90,7 +90,7 @@ describe.each(MEDIA)('a scheduled wake on %s', (medium) => {
     expect((await graph(reopened)).live).toMatchObject({ openWakeId: undefined, scheduledWakes: { size: 0 } })
   })
 
-  it('comes again at its beat, with the times that passed meanwhile left out', async () => {
+  it('comes again at its beat, with the times that passed meanwhile left out (scenario W17)', async () => {
     const { store, clock, reopenStore } = await opened(medium)
     await store.scheduleSupervisorWake(scheduled({ recurMs: 100 }))
     clock.now = 2_000

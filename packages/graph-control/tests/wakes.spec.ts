@@ -144,7 +144,7 @@ describe('a wake', () => {
     )
   })
 
-  it('is exhausted when its attempts are used up, and stays so', async () => {
+  it('is exhausted when its attempts are used up, and stays so (scenario W16)', async () => {
     const { store } = await changed()
     await store.claimSupervisorWake(wakeRequest(2))
     for (const index of [1, 2]) {
@@ -181,7 +181,7 @@ describe('a wake', () => {
     expect((await graph(store)).seenChangeSeq).toBe(2)
   })
 
-  it('that waits for an attempt is superseded by the finish', async () => {
+  it('that waits for an attempt is superseded by the finish (scenario W13)', async () => {
     const { store } = await changed()
     const { wakeId } = (await store.claimSupervisorWake(wakeRequest(2))).wake
     await commit(store, 'c2', {

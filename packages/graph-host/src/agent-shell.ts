@@ -32,7 +32,7 @@ export async function main(
   const isJson = argv.includes('--json')
   try {
     const request = parseAgentArguments(argv)
-    const places = placesOf({ home: request.home, db: undefined }, environment)
+    const places = placesOf(request, environment)
     const hosts = new AgentHosts(places.hosts(), request.hostPid)
     const shell = { request, places, hosts, look: lookOf(stdout, environment) }
     const {

@@ -12,6 +12,12 @@ import type { Activation, ActivationEnd, GraphExecutor } from 'dsh-tool-graph'
 import { GraphHostError } from './errors.ts'
 import { untilAborted } from './loop-runs.ts'
 
+export interface CodeGraphCall {
+  readonly signal: AbortSignal
+  readonly callId: string
+  readonly idempotencyKey: string
+}
+
 /** What is used of a graph listed in `ctx.graphTools`. */
 export interface CodeGraph {
   readonly name: string
@@ -19,7 +25,7 @@ export interface CodeGraph {
   readonly asOperator: boolean
   readonly parameters: { readonly properties?: Readonly<Record<string, unknown>> }
   check(args: unknown): readonly string[]
-  run(args: unknown, call: { readonly signal: AbortSignal; readonly callId: string }): Promise<unknown>
+  run(args: unknown, call: CodeGraphCall): Promise<unknown>
 }
 
 /** What is used of `ctx.graphTools`. */
@@ -80,7 +86,7 @@ export class CodeGraphs implements GraphExecutor {
     const abort = new AbortController()
     const cause = this.stops.get(runId)
     if (cause !== undefined) abort.abort(new Error(cause))
-    this.runs.set(runId, { abort, end: this.run(graph, args, runId, abort) })
+    this.runs.set(runId, { abort, end: this.run(graph, args, activation, abort) })
   }
 
   async observe({ runId }: Activation, signal: AbortSignal): Promise<ActivationEnd> {
@@ -118,7 +124,7 @@ export class CodeGraphs implements GraphExecutor {
   private async run(
     graph: CodeGraph,
     args: unknown,
-    runId: string,
+    { claim, runId }: Activation,
     abort: AbortController,
   ): Promise<ActivationEnd> {
     const { timeoutMs } = this.deps
@@ -127,7 +133,9 @@ export class CodeGraphs implements GraphExecutor {
       timeoutMs,
     )
     try {
-      return resultEnd(await graph.run(args, { signal: abort.signal, callId: runId }))
+      // Another attempt is the same deed; a retry that somebody asks for is another one.
+      const call = { signal: abort.signal, callId: runId, idempotencyKey: claim.claimId }
+      return resultEnd(await graph.run(args, call))
     } catch (error) {
       const stopped = this.stops.get(runId)
       if (stopped !== undefined) return { outcome: 'aborted', reason: stopped }

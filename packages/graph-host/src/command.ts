@@ -38,7 +38,7 @@ interface CommandResult {
 }
 
 const HISTORY_EVENTS = 20
-const USAGE = [
+export const USAGE = [
   '/graph                       the graph of this session on one screen',
   '/graph status @<epoch>       an earlier graph of it',
   '/graph history [before <n>]  what happened, newest first, a page',
@@ -56,6 +56,8 @@ export interface GraphCommandDeps {
   readonly store: GraphControl
   /** Activations of one graph at once. */
   readonly slots: number
+  /** What holds up the run of an operator's session. */
+  readonly runWait: (sessionId: string) => string | undefined
   readonly doctor: () => Promise<DoctorReport>
 }
 
@@ -120,17 +122,33 @@ export class GraphCommand {
           ),
         ).join('\n')
       case 'doctor':
-        return doctorLines(await this.deps.doctor()).join('\n')
+        return doctorLines(await this.report(agent)).join('\n')
       default:
         return USAGE
     }
+  }
+
+  /** The host's, and how this session stands. */
+  private async report(agent: Agent): Promise<DoctorReport> {
+    const { sections, ...rest } = await this.deps.doctor()
+    const epochs = await this.epochsOf(agent)
+    const newest = epochs.at(-1)
+    const state = newest === undefined ? undefined : await this.deps.store.readGraph(newest.graphId)
+    const session = {
+      id: agent.id,
+      supervision: supervises(agent) ? 'on' : 'off',
+      graphs: String(epochs.length),
+      ...(state === undefined ? {} : { newest: `${state.graphId}, ${state.phase}, ${countsText(state)}` }),
+    }
+    return { ...rest, sections: { ...sections, session } }
   }
 
   private async status(agent: Agent, request: Request): Promise<string> {
     const state = await this.stateOf(agent, request)
     const supervised = supervises(agent) ? 'on' : 'off'
     if (state === undefined) return `No graph yet. Supervision is ${supervised} in this session.`
-    const lines = boardLines(state, PLAIN_LOOK, { now: Date.now(), slots: this.deps.slots })
+    const { runWait, slots } = this.deps
+    const lines = boardLines(state, PLAIN_LOOK, { now: Date.now(), slots, runWait })
     return [...lines, ...(supervised === 'on' ? [] : ['supervision is off in this session: /graph on'])].join(
       '\n',
     )

@@ -17,6 +17,7 @@ import { hostOperations } from './door/host-operations.ts'
 import { runFolder } from './door/run-file.ts'
 import { serveDoor } from './door/serve-door.ts'
 import { graphHome } from './graph-home.ts'
+import { laneWaitOf } from './lane-wait.ts'
 import { traceGraphs } from './spans.ts'
 
 export interface DoorsDeps {
@@ -31,9 +32,10 @@ export function openDoors({ config, ctx, drives, loop, store }: DoorsDeps): void
   traceGraphs({ ctx, store, drives })
   const errors = new RecentErrors(ctx)
   const doctor = () => hostReport({ ctx, config, store, errors })
-  registerGraphCommand({ ctx, store, slots: config.maxNewActivations, doctor })
+  const runWait = (sessionId: string) => laneWaitOf(loop, sessionId)
+  registerGraphCommand({ ctx, store, slots: config.maxNewActivations, runWait, doctor })
   if (!config.door) return
-  const operations = { ...agentDoor(agentOperations(loop)), ...hostOperations({ ctx, store, doctor }) }
+  const operations = { ...agentDoor(agentOperations(loop)), ...hostOperations({ ctx, store, loop, doctor }) }
   serveDoor({
     ctx,
     token: doorToken(ctx),

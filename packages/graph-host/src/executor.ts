@@ -17,7 +17,7 @@ export const PLUGIN_NAME = 'dsh-graph-host'
  * Said, because a session that is not live yet does not show that it is an operator's: on the lane of
  * roots and persons, operators would hold up the very wakes that they cause.
  */
-const OPERATOR_LANE = 'subagent'
+export const OPERATOR_LANE = 'subagent'
 /** A reason of a stop may be longer than the cause of an abort. */
 const CAUSE_CHARS = 1_000
 
@@ -83,7 +83,8 @@ class Executor implements GraphExecutor {
         this.stops.has(runId) ? ended : guard.endOf(runId, outcome, ended),
       )
     } catch (error) {
-      if (isLoopClosing(error)) await untilAborted(signal)
+      // A host that drains accepted no run for this claim; the next process does.
+      if (isLoopClosing(error) || loop.isDraining()) await untilAborted(signal)
       throw error
     } finally {
       // Where only the watching ended, the run goes on and keeps its session.

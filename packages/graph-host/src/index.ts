@@ -10,6 +10,7 @@ import { checkConfig, type Config } from './config.ts'
 import { serveFeed } from './feed/serve-feed.ts'
 import { openDoors } from './doors.ts'
 import { holdIdleRoots } from './hold-idle-root.ts'
+import { serveHealth } from './health.ts'
 import { Roots } from './roots.ts'
 
 export { Config, type OperatorKind } from './config.ts'
@@ -44,6 +45,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     })
     live.provide(AGENT_GRAPH_CONTROLLER_SERVICE, roots)
     serveFeed(live, live.graphControl)
+    serveHealth(live, live.agentLoopHost)
     openDoors({
       ctx: live,
       config,

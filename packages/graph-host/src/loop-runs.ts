@@ -15,11 +15,12 @@ export async function runEnd(loop: AgentLoopHost, runId: string, signal?: AbortS
 }
 
 /**
- * The agent-loop host is going away. This plugin needs it and goes with it; until then nothing may be
- * decided: the run is open in the log and goes on later.
+ * The agent-loop host is going away, or takes nothing more before it does. This plugin needs it and
+ * goes with it; until then nothing may be decided: what is open in the log goes on in the next process.
  */
 export function isLoopClosing(error: unknown): boolean {
-  return error instanceof Error && (error as { readonly code?: unknown }).code === 'closed'
+  const { code } = error instanceof Error ? (error as { readonly code?: unknown }) : {}
+  return code === 'closed' || code === 'draining'
 }
 
 /** Rejects with the signal's reason once it fires. */

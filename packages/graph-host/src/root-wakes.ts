@@ -8,6 +8,7 @@ import { GraphHostError } from './errors.ts'
 import { PLUGIN_NAME } from './executor.ts'
 import { wasStopped } from './hold-idle-root.ts'
 import { isLoopClosing, runEnd, untilAborted } from './loop-runs.ts'
+import { followQuestions } from './root-questions.ts'
 
 /** A root's turn takes as long as it takes: the longest deadline that a run may have, 24 days. */
 const NO_DEADLINE_MS = 2_147_483_647
@@ -63,11 +64,27 @@ class RootWakes implements WakeSender {
   }
 
   async deliver(delivery: WakeDelivery, signal: AbortSignal): Promise<'delivered' | 'superseded'> {
+    const endParking = this.park(delivery)
     try {
       return await this.send(delivery, signal)
     } catch (error) {
       if (isLoopClosing(error)) await untilAborted(signal)
       throw error
+    } finally {
+      await endParking()
+    }
+  }
+
+  /** While the root's turn, of this wake or before it, waits for its person, the wake does as well. */
+  private park({ goOn, park }: WakeDelivery): () => Promise<void> {
+    let moves = Promise.resolve()
+    const unfollow = followQuestions(this.deps.ctx, this.deps.rootSessionId, {
+      onAsked: (question) => (moves = moves.then(() => park(question))),
+      onAnswered: () => (moves = moves.then(() => goOn())),
+    })
+    return () => {
+      unfollow()
+      return moves
     }
   }
 

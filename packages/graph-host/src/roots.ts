@@ -29,6 +29,7 @@ import { createExecutor } from './executor.ts'
 import { Grants, type Confirmation } from './grants.ts'
 import { guardOperators } from './lease-guard.ts'
 import { createOperatorExecutor } from './operator-executor.ts'
+import { laneWaitOf } from './lane-wait.ts'
 import { livesOn, whenBooted } from './lives-on.ts'
 import { OperatorSessions } from './operator-sessions.ts'
 import { listPresets } from './presets.ts'
@@ -194,6 +195,7 @@ export class Roots implements AgentGraphControllers {
         catalog: async () => ({ ...catalogOf(config, await listPresets(ctx)), graphs: graphs.catalog() }),
         checkWork: (work) => effortProblems(ctx, config, this.routeOfRoot(rootSessionId), work),
         checkArgs: (name, args) => graphs.check(name, args),
+        runWait: ({ targetSessionId }) => laneWaitOf(loop, targetSessionId),
         onError: (error, doing) => void log.warn('%s', `${doing}: ${textOfError(error)}`),
       },
     })

@@ -9,11 +9,13 @@ import { versionsFound } from './doctor/versions.ts'
 import { act, ACTS } from './shell/act-commands.ts'
 import { parseShellArguments, USAGE, wrongUse, type ShellRequest } from './shell/arguments.ts'
 import { shellReport } from './shell/doctor-command.ts'
+import { isThere } from './shell/database.ts'
 import { openGraphFile } from './shell/graph-file.ts'
+import { lookThroughHosts } from './shell/host-look.ts'
 import { placesOf, type Places } from './shell/places.ts'
 import { installPreset } from './shell/preset-install.ts'
 import { READINGS, type Answer } from './shell/read-commands.ts'
-import { asShellError, EXIT, type ExitCode } from './shell/shell-error.ts'
+import { asShellError, EXIT, ShellError, type ExitCode } from './shell/shell-error.ts'
 
 export { EXIT, type ExitCode } from './shell/shell-error.ts'
 
@@ -70,12 +72,31 @@ async function answer(request: ShellRequest, places: Places, look: Look): Promis
   const reading = Object.hasOwn(READINGS, command) ? READINGS[command] : undefined
   if (reading === undefined) throw wrongUse(`there is no command "${command}"`)
   if (words.length > 1) throw wrongUse(`${command} takes one graph at most`)
+  const told = await throughHosts(request, places, look)
+  if (told !== undefined) return told
   const file = await openGraphFile(places.database, true)
   try {
     return await reading(file, request, look)
   } finally {
     await file.close()
   }
+}
+
+/** Where a process is named, or where there is no database but somebody who may have the graphs. */
+async function throughHosts(
+  request: ShellRequest,
+  { database, hosts }: Places,
+  look: Look,
+): Promise<Answer | undefined> {
+  const { db, hostPid } = request
+  if (hostPid === undefined) {
+    return db === undefined && !isThere(database) ? lookThroughHosts(hosts(), request, look) : undefined
+  }
+  const meant = hosts().filter(({ process }) => process.pid === hostPid)
+  const told = await lookThroughHosts(meant, request, look)
+  if (told === undefined)
+    throw new ShellError(EXIT.noHost, 'no-host', `no process ${hostPid} with a door runs on this home`)
+  return told
 }
 
 async function doctor({ database, graphHome, hosts }: Places): Promise<Answer> {

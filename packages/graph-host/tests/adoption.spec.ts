@@ -133,7 +133,7 @@ describe('a process that lives on', () => {
     expect(host.gates.arrivals).toEqual(['busy'])
   })
 
-  it('stops the graph of a deleted root that was in the turn of a wake', async () => {
+  it('stops the graph of a deleted root that was in the turn of a wake (scenario W10)', async () => {
     const before = await Host.boot({ folder: await temporaryFolder() })
     await before.add(
       await before.keptRoot(),

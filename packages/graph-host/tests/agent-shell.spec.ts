@@ -196,6 +196,7 @@ describe('dsh-agent with a running DSH', () => {
     [['events'], AGENT_EXIT.usage],
     [['events', 'nobody'], AGENT_EXIT.missing],
     [['lanes', 'all'], AGENT_EXIT.usage],
+    [['wait', 'run_x', '--follow'], AGENT_EXIT.usage],
     [['lanes', '--host', '1'], AGENT_EXIT.noHost],
     [['queue'], AGENT_EXIT.usage],
     [['dance'], AGENT_EXIT.usage],

@@ -29,6 +29,10 @@ function endlessly(config: object | undefined): Promise<never> {
   })
 }
 
+function keyIn(config: object | undefined): unknown {
+  return (config as { configurable?: { idempotencyKey?: string } }).configurable?.idempotencyKey
+}
+
 const listing = graphOf('listing', async () => ['red', 'green', 'blue'])
 const double = graphOf('double', async (input) => ({ twice: (input as { n: number }).n * 2 }), {
   parameters: { n: { type: 'integer', required: true } },
@@ -105,8 +109,10 @@ describe('a work for a code graph', () => {
   it('that was cut off by a crash runs again as another attempt, or waits for a person', async () => {
     const folder = await temporaryFolder()
     const reached: string[] = []
+    const keys: unknown[] = []
     const stuck = graphOf('stuck', (input, config) => {
       reached.push(String(input))
+      if (input === 'again') keys.push(keyIn(config))
       return endlessly(config)
     })
     const before = await hostWith([stuck], folder)
@@ -120,8 +126,9 @@ describe('a work for a code graph', () => {
 
     const remains = await before.remains()
     const ran: string[] = []
-    const quick = graphOf('stuck', async (input) => {
+    const quick = graphOf('stuck', async (input, config) => {
       ran.push(String(input))
+      keys.push(keyIn(config))
       return 'done'
     })
     const after = await hostWith([quick], remains)
@@ -134,6 +141,8 @@ describe('a work for a code graph', () => {
     expect(ran).toEqual(['again'])
     const claims = [...(await after.graph()).claims.values()]
     expect(claims.find((claim) => claim.workId === 'again')?.attempt).toBe(2)
+    // The same deed: whatever the graph hands its key to does it once.
+    expect(keys).toEqual([expect.stringMatching(/^graph_claim_/u), keys[0]])
     expect(claims.find((claim) => claim.workId === 'ask')).toMatchObject({
       attempt: 1,
       hold: { kind: 'person' },

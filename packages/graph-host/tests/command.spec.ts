@@ -175,6 +175,7 @@ describe('/graph', () => {
     const report = (await type(root, '/graph doctor')).text
     expect(report).toMatch(/durableLog +found/u)
     expect(report).toMatch(/maxNewActivations +8/u)
+    expect(report).toMatch(/supervision +on\n +graphs +1\n +newest +agent_graph_\w+, open, 1 work/u)
     expect(report).toMatch(/dsh-graph-host +\d+\.\d+\.\d+/u)
     expect(report).toContain('refused: token=***')
     expect(report).not.toContain('hunter2')

@@ -2,12 +2,17 @@ import { homedir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { maskText } from '../src/doctor/mask.ts'
 import { doctorLines } from '../src/doctor/report.ts'
+import { versionProblems } from '../src/doctor/versions.ts'
 
 const NONE = {}
 
 describe('a report', () => {
   it.each([
     ['https://me:hunter2@example.com/x', 'https://***@example.com/x'],
+    ['GET https://x.example/v1?model=a&key=abc123&n=1', 'GET https://x.example/v1?model=a&key=***&n=1'],
+    [`the token npm_${'a'.repeat(36)}, hf_${'b'.repeat(30)}`, 'the token ***, ***'],
+    [`AIza${'C'.repeat(35)} is refused`, '*** is refused'],
+    ['-----BEGIN RSA PRIVATE KEY----- MIIE abc', '***'],
     ['postgres://user:p%40ss@db/graphs', 'postgres://***@db/graphs'],
     ['Authorization: Bearer abc.def-ghi', 'Authorization: *** ***'],
     ['sent bearer abcdef123456', 'sent bearer ***'],
@@ -49,5 +54,15 @@ describe('a report', () => {
     expect(lines[1]).toBe('  maxNewActivations        8')
     expect(lines[3]).toMatch(/dsh-graph-host: bad news$/u)
     expect(lines.at(-1)).toBe('  - service durableLog is missing')
+  })
+})
+
+describe('versions', () => {
+  it('are a problem where the members of the bundle differ', () => {
+    const found = { 'dsh-graph-host': '0.1.0', 'dsh-tool-graph': '0.1.0', node: 'v24.0.0' }
+    expect(versionProblems(found)).toEqual([])
+    expect(versionProblems({ ...found, 'dsh-tool-graph': '0.2.0' })).toEqual([
+      'the members of the bundle have different versions (dsh-graph-host 0.1.0, dsh-tool-graph 0.2.0): install one version of all',
+    ])
   })
 })

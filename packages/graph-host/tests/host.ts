@@ -270,7 +270,8 @@ export class Host {
   async remains(): Promise<string> {
     if (this.options.folder === undefined) throw new Error('nothing of this host is kept')
     const copy = await temporaryFolder()
-    await cp(this.options.folder, copy, { recursive: true })
+    // DSH makes a file under another name first: such a one may be gone before it is copied.
+    await cp(this.options.folder, copy, { recursive: true, filter: (from) => !from.endsWith('.tmp') })
     await dropLeases(copy)
     return copy
   }

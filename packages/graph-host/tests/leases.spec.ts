@@ -5,6 +5,7 @@ import {
   type Activation,
   type ActivationEnd,
   type GraphExecutor,
+  type WakeSender,
 } from 'dsh-tool-graph'
 import { GraphControlStore } from 'dsh-graph-control'
 import { join } from 'node:path'
@@ -38,8 +39,13 @@ class GatedExecutor implements GraphExecutor {
   async cancel(): Promise<void> {}
 }
 
+interface ProcessOptions {
+  readonly ttlMs?: number
+  readonly wakes?: WakeSender
+}
+
 /** What one process has: its own handle of the log, its store, its leases and its controller. */
-async function processOn(path: string, ttlMs = 60_000) {
+async function processOn(path: string, { ttlMs = 60_000, wakes }: ProcessOptions = {}) {
   const log = sqliteLog({ path })
   const store = await GraphControlStore.open(log)
   const warnings: string[] = []
@@ -49,7 +55,12 @@ async function processOn(path: string, ttlMs = 60_000) {
     store,
     rootSessionId: 'root',
     leases: leases.of('root'),
-    options: { executor, onError: (error, doing) => warnings.push(`${doing}: ${String(error)}`) },
+    options: {
+      executor,
+      wakeDelayMs: 0,
+      ...(wakes === undefined ? {} : { wakes }),
+      onError: (error, doing) => warnings.push(`${doing}: ${String(error)}`),
+    },
   })
   let isClosed = false
   const close = async () => {
@@ -132,5 +143,56 @@ describe('a root that two processes have', () => {
     })
     expect((await first.store.readGraph(graphId))?.works.get('a')?.status).toBe('completed')
     expect(first.controller.expectsWake()).toBe(false)
+  })
+
+  it('is let go of once its graphs are over, and held again for the next one', async () => {
+    const path = join(await temporaryFolder(), 'log.sqlite')
+    const first = await processOn(path)
+    first.executor.open()
+    for (const turn of [1, 3]) {
+      const workId = `w${turn}`
+      await first.controller.update(call(turn), addWork(workId))
+      await until(() => first.executor.ended.includes(workId), 'the work to end')
+      expect(first.leases.holds('root')).toBe(true)
+      const graphId = (await first.store.currentEpoch('root'))?.graphId ?? ''
+      await until(
+        async () => (await first.store.readGraph(graphId))?.counts.pending === 0,
+        'its end to be kept',
+      )
+      await first.controller.update(call(turn + 1), { finish: { resultIds: [workId], reason: 'done' } })
+      await until(() => !first.leases.holds('root'), 'the lease to be given back')
+    }
+    // Nobody waits for a process that has nothing to do.
+    const second = await processOn(path)
+    second.executor.open()
+    await second.controller.update(call(5), addWork('w5'))
+    await until(() => second.executor.ended.includes('w5'), 'the other process to work')
+    expect(second.leases.holds('root')).toBe(true)
+    expect([...first.warnings, ...second.warnings]).toEqual([])
+  })
+
+  it('gives up a lease at once that the end of a wake finds lost', async () => {
+    const path = join(await temporaryFolder(), 'log.sqlite')
+    const turn = Promise.withResolvers<'delivered'>()
+    const signals: AbortSignal[] = []
+    const first = await processOn(path, {
+      wakes: {
+        deliver: (_delivery, signal) => {
+          signals.push(signal)
+          return turn.promise
+        },
+      },
+    })
+    first.executor.open()
+    await first.controller.update(call(1), addWork('a'))
+    await until(() => signals.length === 1, 'the wake')
+    const graphId = (await first.store.currentEpoch('root'))?.graphId ?? ''
+    const thief = await processOn(path)
+    const lease = { rootSessionId: 'root', epoch: 9, holderId: 'thief', assertHeld: () => undefined }
+    await thief.store.leased(lease).takeGraph(graphId)
+    turn.resolve('delivered')
+    // Its driver goes, and not for a timer: the lease has a minute to live.
+    await until(() => signals[0]?.aborted === true, 'the lease to be given up')
+    expect(first.warnings).toEqual([])
   })
 })

@@ -153,7 +153,7 @@ describe('the row', () => {
     await until(() => wakesOf(root).length === 1)
   })
 
-  it('decides nothing between the end of its agent-loop host and its own', async () => {
+  it('decides nothing between the end of its agent-loop host and its own (scenario W11)', async () => {
     // The loop host lives in a realm of its own, so that its end and its withdrawal are two moments.
     const host = await Host.boot({ rows: ['durable-log', 'graph-control'] })
     const realm = host.ctx.isolate('agentLoopHost')

@@ -70,6 +70,11 @@ const SCRIPT: ScriptSource = {
           when: { lastUser: 'Agent graph [\\s\\S]*\\n- slow' },
           toolCalls: [{ name: 'gate', arguments: { name: 'wake' } }],
         },
+        {
+          name: 'ask its person over the end of a risk',
+          when: { lastUser: 'Agent graph [\\s\\S]*\\n- risk' },
+          toolCalls: [{ name: 'risky', arguments: {} }],
+        },
         { when: { lastUser: 'Agent graph ' }, text: 'noted the wake' },
         ...COMMON,
         { text: 'hello' },

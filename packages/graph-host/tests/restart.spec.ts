@@ -87,7 +87,7 @@ describe('a restart', () => {
     },
   )
 
-  it('after a crash before the session of an operator was written makes it again under its id', async () => {
+  it('after a crash before the session of an operator was written makes it again under its id (scenario R6)', async () => {
     const folder = await temporaryFolder()
     const before = await Host.boot({ folder })
     const root = await before.keptRoot()
@@ -101,6 +101,21 @@ describe('a restart', () => {
     host.gates.open('a')
     await host.whenWork('a', 'completed')
     expect(await host.sessionOf('a')).toBe(sessionId)
+  })
+
+  it('keeps what failed as it was, with its reason, and does not try it again (scenario R8)', async () => {
+    const folder = await temporaryFolder()
+    const before = await Host.boot({ folder })
+    const root = await before.keptRoot()
+    await before.add(root, { workId: 'a', instruction: 'break down' })
+    await before.whenWork('a', 'failed')
+    await until(() => wakesOf(root).length === 1 && root.status === 'idle')
+    const host = await Host.boot({ folder: await before.remains() })
+    const again = await host.root('root', { resume: true })
+    await host.controller(again).whenQuiet()
+    await settleDown()
+    expect(await host.work('a')).toMatchObject({ status: 'failed', reason: 'QUOTA: no money left' })
+    expect(host.model.of(await host.sessionOf('a'))).toEqual([])
   })
 
   it('tells what ended before it to a root that was not told', async () => {
@@ -117,7 +132,7 @@ describe('a restart', () => {
     expect(wakesOf(again)).toHaveLength(1)
   })
 
-  it('in the turn that a wake made wakes once more, for the turn that was cut off', async () => {
+  it('in the turn that a wake made wakes once more, for the turn that was cut off (scenario W7)', async () => {
     const folder = await temporaryFolder()
     const before = await Host.boot({ folder })
     const root = await before.root()

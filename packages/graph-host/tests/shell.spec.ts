@@ -181,6 +181,8 @@ describe('the exit code and the text', () => {
     ['a number that is none', ['timeline', 'root', '--limit', '-3'], EXIT.usage],
     ['no graph', ['show'], EXIT.usage],
     ['two graphs', ['show', 'a', 'b'], EXIT.usage],
+    ['an option of another command', ['list', '--format', 'dot'], EXIT.usage],
+    ['words that mean nothing', ['list', 'root'], EXIT.usage],
     ['a graph that is not there', ['show', 'nothing'], EXIT.missing],
     ['an act without a host', ['stop', 'root', 'all'], EXIT.noHost],
     ['a switch without a host', ['off', 'root'], EXIT.noHost],
@@ -282,7 +284,7 @@ describe('replay-check', () => {
 
 describe('acting', () => {
   /** A host with a door on this home. */
-  async function running(home: Home): Promise<Host> {
+  async function running(home: Home, log?: { readonly backend: 'memory' }): Promise<Host> {
     const before = process.env['DSH_HOME']
     process.env['DSH_HOME'] = home.path
     onTestFinished(() => {
@@ -290,7 +292,8 @@ describe('acting', () => {
       else process.env['DSH_HOME'] = before
     })
     mkdirSync(join(home.path, 'graph'), { recursive: true, mode: 0o700 })
-    const host = await Host.boot({ folder: join(home.path, 'graph'), config: { door: true } })
+    const place = log === undefined ? { folder: join(home.path, 'graph') } : {}
+    const host = await Host.boot({ ...place, config: { door: true } })
     await until(() => runningHosts(join(home.path, 'graph', 'run')).length === 1)
     return host
   }
@@ -343,6 +346,52 @@ describe('acting', () => {
     expect(supervises(root)).toBe(true)
   })
 
+  it('looks through the host where no file holds the graphs, or where its process is named', async () => {
+    const home = await Home.make()
+    const host = await running(home, { backend: 'memory' })
+    const root = await host.root()
+    await host.add(root, { workId: 'a', instruction: 'stand at gate a' })
+    await host.gates.reached('a')
+    expect(existsSync(home.database)).toBe(false)
+    const { graphId } = await host.graph()
+    expect(await home.run('list')).toMatchObject({ code: EXIT.ok, out: expect.stringContaining(graphId) })
+    expect((await home.run('show', 'root')).out).toContain('1 work: 1 running')
+    expect(await home.json('show', graphId.slice(0, 20))).toMatchObject({
+      graph: { graphId, phase: 'open' },
+      works: [{ workId: 'a', waitsFor: 'its operator' }],
+    })
+    expect((await home.run('timeline', 'root', '--limit', '1')).out).toContain('earlier: --before')
+    expect((await home.run('export', 'root', '--format', 'mermaid')).out).toContain('flowchart')
+    expect((await home.run('replay-check')).out).toContain('1 graphs checked, 0 bad')
+    expect((await home.show({ isTTY: true, columns: 30 }, 'show', 'root')).out).toContain(ESC)
+    expect((await home.run('show', 'nothing')).code).toBe(EXIT.missing)
+    expect((await home.run('export', 'root', '--format', 'png')).code).toBe(EXIT.usage)
+    const pid = String(process.pid)
+    expect((await home.run('show', 'root', '--host', pid)).code).toBe(EXIT.ok)
+    expect((await home.run('show', 'root', '--host', '1')).code).toBe(EXIT.noHost)
+    expect((await home.run('show', 'root', '--db', home.database)).code).toBe(EXIT.database)
+    const [{ port, token } = { port: 0, token: '' }] = runningHosts(join(home.path, 'graph', 'run'))
+    const ask = async (body: object) => {
+      const response = await fetch(`http://127.0.0.1:${port}/v1/look`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return (await response.json()) as { readonly ok: boolean; readonly error?: { readonly code: string } }
+    }
+    const look = { columns: 80, rows: 24 }
+    for (const wrong of [
+      {},
+      { command: 'stop', words: ['root'], look },
+      { command: '__proto__', words: [], look },
+      { command: 'show', words: 'root', look },
+      { command: 'show', words: ['root'], look: { columns: 1e9, rows: 1 } },
+      { command: 'show', words: ['x'.repeat(5_000)], look },
+      { command: 'timeline', words: ['root'], before: -1, look },
+    ])
+      expect(await ask(wrong)).toMatchObject({ ok: false, error: { code: 'invalid-request' } })
+  })
+
   it('reports the host with its services, caps and last errors, without secrets', async () => {
     const home = await Home.make()
     const host = await running(home)
@@ -351,6 +400,9 @@ describe('acting', () => {
     const { code, out } = await home.run('doctor')
     expect(out).toMatch(/host \d+: services/u)
     expect(out).toMatch(/maxNewActivations +8/u)
+    expect(out).toMatch(/limits\.maxOperators +10000/u)
+    expect(out).toMatch(/subagent +0 of 8 active, 0 waiting/u)
+    expect(out).toMatch(/backend +sqlite/u)
     expect(out).toContain('cannot read $DSH_HOME/x: Bearer ***')
     expect(out).not.toContain(home.path)
     expect(out).not.toContain('abcdefghijkl')

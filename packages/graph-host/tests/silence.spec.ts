@@ -1,7 +1,9 @@
 /** At every moment each work that is not over has an owner, a timer, or something it waits for by name. */
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { leaseStore } from 'dsh-durable-log'
+import type { Work } from 'dsh-graph-control'
 import { describe, expect, it } from 'vitest'
+import { waitOf as waitTextOf } from '../src/board/waits.ts'
 import { Host, settleDown, textOf, until, type HostOptions } from './host.ts'
 
 interface SeenWork {
@@ -51,6 +53,46 @@ describe('a work that is not over', () => {
     expect(waitOf(seen, 'c')).toBe('a free slot: all 1 are taken, place 2 of 3 in line')
     expect(waitOf(seen, 'd')).toBe('a; b')
     expect(waitOf(seen, 'e')).toBe('its operator, which does a')
+  })
+
+  it('names its place in line once it was confirmed, and not an operator that does nothing yet', async () => {
+    const { host, root } = await withWorks({ config: { maxNewActivations: 1 } }, gate('a'))
+    await host.gates.reached('a')
+    const { graphId } = await host.graph()
+    const { claimId = '' } = await host.work('a')
+    const { graphControl } = host.ctx
+    await graphControl.holdActivation({ graphId, claimId, attempt: 1, kind: 'person', reason: 'it may not' })
+    await host.add(root, gate('b'), gate('c'))
+    await host.gates.reached('b')
+    await graphControl.retryActivation(graphId, claimId, 1, 'it may')
+    const seen = await look(host, root)
+    expect(waitOf(seen, 'a')).toBe('a free slot: all 1 are taken, place 1 of 2 in line')
+    expect(waitOf(seen, 'b')).toBeUndefined()
+    expect(waitOf(seen, 'c')).toBe('a free slot: all 1 are taken, place 2 of 2 in line')
+    const graph = await host.graph()
+    const shown = ['a', 'b', 'c'].map((id) =>
+      waitTextOf(graph, graph.works.get(id) as Work, { now: Date.now(), slots: 1 }),
+    )
+    expect(shown).toEqual([
+      'one of 1 slots, place 1 in line',
+      'its operator',
+      'one of 1 slots, place 2 in line',
+    ])
+  })
+
+  it('names the lane where its operator is not the only one of the host', async () => {
+    const host = await Host.boot()
+    const [root, other] = [await host.root('root'), await host.root('other')]
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    await host.add(other, ...names.map((name) => gate(name)))
+    for (const name of names) await host.gates.reached(name)
+    await host.add(root, gate('late'))
+    await until(async () => (await host.work('late')).status === 'running')
+    const wait = 'a slot of lane subagent: all 8 are taken, 1 in line'
+    await until(async () => waitOf(await look(host, root), 'late') === wait, 'the wait to be named')
+    host.gates.open('a')
+    await host.gates.reached('late')
+    expect(waitOf(await look(host, root), 'late')).toBeUndefined()
   })
 
   it('names the time of its next attempt', async () => {

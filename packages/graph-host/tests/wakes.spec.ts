@@ -90,7 +90,7 @@ describe('a wake', () => {
     ])
   })
 
-  it('waits for the end of a turn that the root has under way', async () => {
+  it('waits for the end of a turn that the root has under way (scenario W14)', async () => {
     const { host, root } = await atWork('a')
     say(root, 'stand at gate busy')
     await host.gates.reached('busy')
@@ -173,7 +173,7 @@ describe('a wake', () => {
     expect(host.controller(root).expectsWake()).toBe(false)
   })
 
-  it('whose turn ran while the plugin was away is not sent again', async () => {
+  it('whose turn ran while the plugin was away is not sent again (scenario W8)', async () => {
     const { host, root } = await atWork('slow', 'b')
     host.gates.open('slow')
     await host.gates.reached('wake')
@@ -200,6 +200,23 @@ describe('a wake', () => {
     await until(async () => (await wakeStatuses(host)).join() === 'delivered')
     expect(turnsOf(root)).toEqual(['aborted', 'completed', 'completed'])
     expect(wakesOf(root)).toHaveLength(1)
+  })
+
+  it('stays away from a person who stops, and stops again, until they speak (scenario W12)', async () => {
+    const { host, root } = await thrownAway()
+    root.cancel({ kind: 'user' })
+    await until(() => turnsOf(root).join() === 'aborted')
+    await host.add(root, { workId: 'b', instruction: 'do it' })
+    await host.whenWork('b', 'completed')
+    root.cancel({ kind: 'user' })
+    await settleDown()
+    expect(wakesOf(root)).toEqual([])
+    say(root, 'hello again')
+    await until(async () => (await wakeStatuses(host)).join() === 'delivered,delivered')
+    expect(wakesOf(root).map(({ text }) => text.match(/^- \w+ completed$/gmu))).toEqual([
+      ['- a completed'],
+      ['- b completed'],
+    ])
   })
 
   it('that a person threw away unread is not needed once the root looked', async () => {
@@ -237,7 +254,7 @@ describe('a wake', () => {
     expect(wakesOf(root)[0]?.text).toContain('2/2 works ended')
   })
 
-  it('is not needed for a graph that was finished', async () => {
+  it('is not needed for a graph that was finished (scenario W9)', async () => {
     const { host, root } = await atWork('a')
     await host.stop(root, 'a')
     await host.call(root, 'update_agent_graph', { finish: { resultIds: [], reason: 'done' } })

@@ -85,7 +85,7 @@ describe('works of a graph', () => {
 })
 
 describe('a work that fails', () => {
-  it('keeps code and text of the failure of its model, and wakes the root once', async () => {
+  it('keeps code and text of the failure of its model, and wakes the root once (scenario R4)', async () => {
     const host = await Host.boot()
     const root = await host.root()
     await host.add(root, { workId: 'a', instruction: 'break down' }, ...GATED('b'))

@@ -124,10 +124,11 @@ export class CallRun {
 }
 
 /** Config of a run, without what stops it. Keys that nobody set are absent: LangGraph takes an undefined one as a value. */
-function configOf({ settings, thread }: CallRunParts): object {
+function configOf({ call: { idempotencyKey }, settings, thread }: CallRunParts): object {
   const configurable = {
     ...settings.configurable,
     ...(thread.id === undefined ? {} : { thread_id: thread.id }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
   return { ...(Object.keys(configurable).length === 0 ? {} : { configurable }), ...settings.forwarded }
 }

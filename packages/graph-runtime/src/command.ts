@@ -3,7 +3,7 @@
  * one. What it prints is for the person only.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import type { ShownLine } from '@dsh-graph/text-board'
+import { PLAIN_LOOK, shownLines, type ShownLine } from '@dsh-graph/text-board'
 import { messageOf } from './errors.ts'
 import type { GraphPicture } from './picture-types.ts'
 import { sourceOf } from './mounts.ts'
@@ -43,11 +43,9 @@ function shown(entry: GraphEntry): ShownLine {
   }
 }
 
-async function listed(entries: readonly GraphEntry[]): Promise<CommandResult> {
+function listed(entries: readonly GraphEntry[]): CommandResult {
   if (entries.length === 0)
     return { kind: 'success', text: 'No graphs. A module that calls defineGraph adds one.' }
-  // Loaded when somebody looks: importing the plugin stays cheap.
-  const { PLAIN_LOOK, shownLines } = await import('@dsh-graph/text-board')
   const lines = shownLines(entries.map(shown), PLAIN_LOOK)
   return { kind: 'success', text: [...lines, '', 'Draw one with /graphs <name>.'].join('\n') }
 }

@@ -186,6 +186,11 @@ export interface GraphCall {
   readonly agent?: CallingAgent
   /** Id of the tool call, where there is one; progress events carry it. */
   readonly callId?: string
+  /**
+   * The same for each repetition of what is one deed, also after a crash: nodes find it as
+   * `config.configurable.idempotencyKey` and hand it on to whatever must not be done twice.
+   */
+  readonly idempotencyKey?: string
 }
 
 /** A mounted or registered graph. Frozen. */

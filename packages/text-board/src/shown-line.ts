@@ -48,13 +48,16 @@ export function shownLine(line: ShownLine, { name, state, time }: Columns, look:
   return `${paint(lead, colour, look)}${named} ${paint(fill(stands, state), colour, look)}${cutTo(lasted + told, room - state)}`.trimEnd()
 }
 
-/** Lines under each other, their columns as wide as what stands in them. */
+/**
+ * Lines under each other, their columns as wide as what stands in them. A name may take half of the
+ * screen: it is what commands want to be told.
+ */
 export function shownLines(lines: readonly ShownLine[], look: Look): readonly string[] {
   const widest = (of: (line: ShownLine) => string): number =>
     lines.reduce((most, line) => Math.max(most, columnsOf(cleanLine(of(line)))), 0)
   const columns: Columns = {
     name: Math.min(
-      nameColumns(look),
+      Math.max(nameColumns(look), Math.floor(look.columns / 2)),
       widest(({ name }) => name),
     ),
     state: Math.min(

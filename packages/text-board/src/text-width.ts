@@ -2,7 +2,7 @@
  * Text in columns of a terminal: what comes from models, files or other sessions is made harmless and
  * measured as a terminal shows it, so that a CJK character takes two columns.
  */
-import stringWidth from 'string-width'
+import { createRequire } from 'node:module'
 
 // Control characters, and those that turn the direction of a line or hide in it.
 const HARMFUL =
@@ -11,7 +11,17 @@ const HARMFUL =
 // oxlint-disable-next-line no-control-regex
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_])/gu
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+const PLAIN = /^[\u0020-\u007e]*$/u
+
+const require = createRequire(import.meta.url)
+/** Loaded at the first text that needs it: its tables cost a process more than all else here. */
+let stringWidth: ((text: string) => number) | undefined
+let graphemes: Intl.Segmenter | undefined
+
+function measured(text: string): number {
+  stringWidth ??= (require('string-width') as { readonly default: (text: string) => number }).default
+  return stringWidth(text)
+}
 
 /** One line without anything that a terminal would act on. */
 export function cleanLine(text: string): string {
@@ -25,7 +35,7 @@ export function cleanLine(text: string): string {
 
 /** Columns that the text takes on a terminal. */
 export function columnsOf(text: string): number {
-  return stringWidth(text)
+  return PLAIN.test(text) ? text.length : measured(text)
 }
 
 /** Cut to at most so many columns, with `…` where something is missing. Never half a character. */
@@ -34,6 +44,7 @@ export function cutTo(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text
   let cut = ''
   let room = columns - 1
+  graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   for (const { segment } of graphemes.segment(text)) {
     const width = columnsOf(segment)
     if (width > room) break

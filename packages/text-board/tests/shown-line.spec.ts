@@ -51,6 +51,11 @@ describe('lines under each other', () => {
         expect(columnsOf(line)).toBeLessThanOrEqual(columns)
   })
 
+  it('leave a name whole that takes half of the screen, such as the id of a session', () => {
+    const name = `session ${'0123456789ab-'.repeat(3)}`
+    expect(shownLines([thing(name, { note: 'n' })], PLAIN_LOOK)[0]).toBe(`  ● ${name} done  n`)
+  })
+
   it('are none for nothing', () => {
     expect(shownLines([], PLAIN_LOOK)).toEqual([])
   })
@@ -76,4 +81,10 @@ describe('a line', () => {
     const hostile = thing(`a${ESC}[2J`, { state: `x\u202E`, note: `${ESC}]0;t\u0007n\r\nm` })
     expect(shownLine(hostile, { name: 4, state: 4, time: 0 }, PLAIN_LOOK)).toBe('  ● a    x     n m')
   })
+})
+
+it('measures plain text as it measures any other', () => {
+  const plain = 'a line of plain text, 1 to 9: {~}'
+  expect(columnsOf(plain)).toBe(plain.length)
+  expect(columnsOf(`${plain}图`)).toBe(plain.length + 2)
 })

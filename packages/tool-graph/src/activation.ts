@@ -24,6 +24,8 @@ export interface ActivationDeps {
   readonly onMoved: () => void
   /** Called when a commit was refused because another holder of the lease commits now. */
   readonly onLeaseLost: () => void
+  /** Called when the graph is finished and nothing of it is under way or to be told. */
+  readonly onOver: () => void
 }
 
 /** What the executor needs to know, or `undefined` when work or operator are gone from the state. */

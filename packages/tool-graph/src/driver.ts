@@ -4,13 +4,7 @@
  *
  * Owns: what is under way in this process. Does not own: any state of the graph; that is the store's.
  */
-import {
-  GraphControlError,
-  reconcile,
-  type Claim,
-  type GraphAction,
-  type GraphState,
-} from 'dsh-graph-control'
+import { GraphControlError, reconcile, type GraphAction, type GraphState } from 'dsh-graph-control'
 import { activationOf, runActivation, type ActivationDeps } from './activation.ts'
 import { claimFor, provisionOf } from './driver-requests.ts'
 import { endForLimit, stopForLimit } from './limit-stops.ts'
@@ -53,6 +47,7 @@ export class GraphDriver {
         backoffMs: wakeBackoffMs ?? DEFAULT_WAKE_BACKOFF_MS,
         maxAttempts: maxAttempts ?? DEFAULT_WAKE_ATTEMPTS,
         onError: (error, doing) => this.report(error, doing),
+        onLeaseLost: () => deps.onLeaseLost(),
         onSettled: () => {
           deps.onMoved()
           this.kick()
@@ -79,6 +74,7 @@ export class GraphDriver {
       this.pass = undefined
       // Asked for after the last look and before its promise settled.
       if (this.again) this.kick()
+      else this.tellOver()
     })
   }
 
@@ -100,20 +96,12 @@ export class GraphDriver {
     await this.whenQuiet()
   }
 
-  private get maxNewActivations(): number {
-    return this.deps.options.maxNewActivations ?? DEFAULT_MAX_ACTIVATIONS
-  }
-
-  /** A held claim gave its permit away; once it may go on, it waits for one like any other. */
-  private hasPermit(state: GraphState, action: Performed): boolean {
-    if (action.kind !== 'start' && action.kind !== 'observe') return true
-    let running = 0
-    for (const claimId of state.live.claims.keys()) {
-      const claim = state.claims.get(claimId)
-      if (claimId === action.claimId || claim === undefined || claim.hold !== undefined) continue
-      if (this.underWay.has(runKey(claimId, attemptOf(claim)))) running += 1
-    }
-    return running < this.maxNewActivations
+  /** After a look: whatever ends later makes the driver look again. */
+  private tellOver(): void {
+    const { latest } = this
+    const isBusy = this.underWay.size > 0 || this.wakes?.busy === true || this.abort.signal.aborted
+    if (isBusy || latest === undefined || !isOver(latest)) return
+    this.deps.onOver()
   }
 
   private report(error: unknown, doing: string): void {
@@ -128,9 +116,7 @@ export class GraphDriver {
         if (state === undefined) return
         this.latest = state
         const now = Date.now()
-        const actions = reconcile(state, { maxNewActivations: this.permits(state, now), now })
-        // What waits for a permit again is on a later attempt; what runs already keeps its own.
-        for (const action of actions.toSorted((one, other) => Number(isAgain(one)) - Number(isAgain(other))))
+        for (const action of reconcile(state, { maxNewActivations: this.permits(state, now), now }))
           this.launch(state, action)
       } catch (error) {
         this.report(error, `reading ${this.graphId}`)
@@ -141,8 +127,7 @@ export class GraphDriver {
 
   /** Activations that may be live: the permits, as far as the budgets of the graph have room. */
   private permits(state: GraphState, now: number): number {
-    const { maxNewActivations } = this
-    const { limits } = this.deps.options
+    const { limits, maxNewActivations = DEFAULT_MAX_ACTIVATIONS } = this.deps.options
     if (limits === undefined || state.closed || state.phase === 'draft') return maxNewActivations
     const { endsAt, exhausted, left } = roomOf(state, limits, now)
     if (exhausted !== undefined) this.endFor(state, exhausted)
@@ -174,7 +159,7 @@ export class GraphDriver {
   private launch(state: GraphState, action: GraphAction): void {
     if (action.kind === 'wake' || action.kind === 'deliver') return this.wakes?.request()
     if (action.kind === 'look-again') return this.lookAt(action.at)
-    if (this.hasPermit(state, action)) this.track(keyOf(action), () => this.perform(state, action))
+    this.track(keyOf(action), () => this.perform(state, action))
   }
 
   private track(key: string, doing: () => Promise<void>): void {
@@ -189,7 +174,10 @@ export class GraphDriver {
         this.report(error, `${key} in ${this.graphId}`)
         this.lookLater()
       })
-      .finally(() => this.underWay.delete(key))
+      .finally(() => {
+        this.underWay.delete(key)
+        if (this.latest?.closed === true) this.kick()
+      })
     this.underWay.set(key, done)
   }
 
@@ -253,6 +241,11 @@ export class GraphDriver {
   }
 }
 
+/** Finished, with no run to be cancelled and no wake to be settled: nothing happens to it any more. */
+export function isOver({ closed, live }: GraphState): boolean {
+  return closed && live.claims.size === 0 && live.openWakeId === undefined
+}
+
 /** Something of the graph goes on by itself. */
 function expectsMore({ counts, live }: GraphState): boolean {
   return counts.pending > 0 || live.scheduledWakes.size > 0
@@ -273,19 +266,6 @@ function hasUndelivered(state: GraphState): boolean {
   return true
 }
 
-function isAgain(action: GraphAction): boolean {
-  return (action.kind === 'start' || action.kind === 'observe') && action.attempt > 1
-}
-
-/** The attempt that a claim is at, or begins with. */
-function attemptOf({ admissionStatus, attempt }: Claim): number {
-  return Math.max(1, admissionStatus === 'claimed' ? attempt + 1 : attempt)
-}
-
-function runKey(claimId: string, attempt: number): string {
-  return `run:${claimId}#${attempt}`
-}
-
 /** Start and observe of one attempt are the same doing. */
 function keyOf(action: Performed): string {
   switch (action.kind) {
@@ -295,7 +275,7 @@ function keyOf(action: Performed): string {
       return `claim:${action.workId}`
     case 'start':
     case 'observe':
-      return runKey(action.claimId, Math.max(1, action.attempt))
+      return `run:${action.claimId}#${Math.max(1, action.attempt)}`
     case 'cancel':
       return `cancel:${action.claimId}`
   }

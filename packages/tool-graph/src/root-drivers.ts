@@ -2,16 +2,16 @@
  * The drivers of one root session's graphs, made when a graph is committed to or taken up.
  *
  * Where a lease source is given, graphs are driven only while this process holds the root's lease;
- * when the lease is lost, what is under way is let go, and taken up again with the next lease. Owns:
+ * when the lease is lost, what is under way is let go, and taken up again with the next lease. A root
+ * whose graphs are all over has no driver, and gives its lease back until there is more to do. Owns:
  * which graphs are driven in this process and since when, and who is told when an expected wake
  * changes. Does not own: how a graph is driven.
  */
 import type { GraphControl, GraphState } from 'dsh-graph-control'
-import { DEFAULT_MAX_ACTIVATIONS, GraphDriver } from './driver.ts'
+import { DEFAULT_MAX_ACTIVATIONS, GraphDriver, isOver } from './driver.ts'
 import { roomOf } from './limits.ts'
 import { pause } from './pause.ts'
 import type { ControllerConfig, LeaseSource, RootLease } from './types.ts'
-import { openWake } from './wake-delivery.ts'
 import type { Standing } from './work-view.ts'
 
 const DEFAULT_ACTIVATION_ATTEMPTS = 3
@@ -30,16 +30,21 @@ export class RootDrivers {
   private readonly abort = new AbortController()
   /** The lease was asked for, and another process has it. */
   private isElsewhere = false
-  /** From the first use on: holding the lease again and again. */
+  /** While there is something to drive: holding the lease again and again. */
   private tenure: Promise<void> | undefined
   /** Settles once it is known whether this process drives, or another one does. */
   private decided: Promise<void> = Promise.resolve()
+  /** Something was committed since the root was last found idle. */
+  private isWanted = false
+  /** Set while the lease is held: called when nothing is left to drive. */
+  private onIdle: (() => void) | undefined
 
   constructor(config: ControllerConfig) {
     this.config = config
     if (config.leases === undefined) this.store = config.store
     this.unsubscribe = config.store.onCommitted((state) => {
       if (state.rootSessionId !== config.rootSessionId || this.disposed) return
+      this.isWanted = true
       this.begin()
       this.observe(state)
     })
@@ -64,10 +69,11 @@ export class RootDrivers {
 
   /** What decides besides the state when a work that could begin does. */
   standingOf(state: GraphState): Standing {
-    const { limits, maxNewActivations = DEFAULT_MAX_ACTIVATIONS } = this.config.options
+    const { limits, maxNewActivations = DEFAULT_MAX_ACTIVATIONS, runWait } = this.config.options
     const room = limits === undefined ? undefined : roomOf(state, limits, Date.now())
     return {
       slots: maxNewActivations,
+      ...(runWait === undefined ? {} : { runWait }),
       ...(this.isElsewhere ? { drivenElsewhere: true } : {}),
       ...(room?.left === 0 ? { ceiling: 'tokens: the rest is reserved for works under way' } : {}),
     }
@@ -117,7 +123,10 @@ export class RootDrivers {
         this.isElsewhere = lease === undefined
         decide()
         if (lease === undefined) await leases.whenFree(signal)
-        else await this.driveUnder(lease, signal)
+        else if (await this.driveUnder(lease, signal)) {
+          // From here on a commit begins anew; one that came meanwhile is looked at now.
+          if (!this.isWanted) return void (this.tenure = undefined)
+        }
       } catch (error) {
         decide()
         if (signal.aborted) return
@@ -128,13 +137,21 @@ export class RootDrivers {
     decide()
   }
 
-  private async driveUnder(lease: RootLease, signal: AbortSignal): Promise<void> {
+  /** @returns true when all is over; false when the lease is. */
+  private async driveUnder(lease: RootLease, signal: AbortSignal): Promise<boolean> {
+    const idle = Promise.withResolvers<true>()
     try {
       this.lease = lease
       this.store = this.config.store.leased(lease)
+      this.onIdle = () => {
+        this.isWanted = false
+        idle.resolve(true)
+      }
       await this.takeUp(lease)
-      await lease.whenLost(signal)
+      if (this.drivers.size === 0) this.onIdle()
+      return await Promise.race([idle.promise, lease.whenLost(signal).then(() => false)])
     } finally {
+      this.onIdle = undefined
       this.store = undefined
       this.lease = undefined
       await this.letGo()
@@ -152,8 +169,7 @@ export class RootDrivers {
       if (state === undefined || this.disposed) continue
       // Nothing of an earlier holder is committed from here on, however late it comes.
       if (lease !== undefined && !state.closed) await store.leased(lease).takeGraph(graphId)
-      if (!state.closed || state.live.claims.size > 0 || openWake(state) !== undefined)
-        this.driverOf(store, graphId).kick(state)
+      if (!isOver(state)) this.driverOf(store, graphId).kick(state)
     }
   }
 
@@ -175,10 +191,21 @@ export class RootDrivers {
         backoffMs: options.retryBackoffMs ?? DEFAULT_RETRY_BACKOFF_MS,
         onMoved: () => this.announceMove(),
         onLeaseLost: () => this.lease?.markLost(),
+        onOver: () => this.leave(graphId),
       })
       this.drivers.set(graphId, driver)
     }
     return driver
+  }
+
+  /** A driver that is over does nothing more; a commit to its graph makes another one. */
+  private leave(graphId: string): void {
+    const driver = this.drivers.get(graphId)
+    if (driver === undefined || this.disposed) return
+    this.drivers.delete(graphId)
+    void driver.dispose()
+    this.announceMove()
+    if (this.drivers.size === 0) this.onIdle?.()
   }
 
   private report(error: unknown, doing: string): void {

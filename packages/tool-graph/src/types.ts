@@ -208,6 +208,10 @@ export interface WakeDelivery {
   readonly message: string
   /** Asked right before the turn is sent: false means that the root has seen it all by now. */
   readonly stillWanted: () => Promise<boolean>
+  /** The root's turn stands still until its person answers: the wake says so. Never rejects. */
+  readonly park: (reason: string) => Promise<void>
+  /** The person has answered. Never rejects. */
+  readonly goOn: () => Promise<void>
 }
 
 export interface WakeSender {
@@ -258,6 +262,8 @@ export interface ControllerOptions {
   readonly wakeDelayMs?: number
   /** First pause after a wake that could not be delivered, milliseconds; it doubles. Default 2,000. */
   readonly wakeBackoffMs?: number
+  /** What holds up the run of an operator although it has a slot, in words for the model. */
+  readonly runWait?: (operator: Operator) => string | undefined
   readonly onError?: (error: unknown, doing: string) => void
 }
 

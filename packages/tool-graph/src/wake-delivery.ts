@@ -4,6 +4,7 @@
  * attempts are used up; then the wake is exhausted and stays visible in the graph.
  */
 import {
+  GraphControlError,
   graphWakeAttemptId,
   graphWakeId,
   type GraphControl,
@@ -63,6 +64,12 @@ export interface WakeDeliveryDeps {
   readonly onError: (error: unknown, doing: string) => void
   /** Called when a delivery is over, whatever came of it. */
   readonly onSettled: () => void
+  /** Called when a commit was refused because another holder of the lease commits now. */
+  readonly onLeaseLost: () => void
+}
+
+function isUnderWay({ status }: Wake): boolean {
+  return status === 'running' || status === 'waiting_permission'
 }
 
 interface ClaimedWake {
@@ -110,18 +117,22 @@ export class WakeDelivery {
       if (delayMs > 0) await pause(delayMs, signal)
       if (!signal.aborted) await this.deliver()
     } catch (error) {
-      if (!signal.aborted) this.deps.onError(error, `delivering a wake of ${this.deps.graphId}`)
+      if (!signal.aborted) this.failed(error, `delivering a wake of ${this.deps.graphId}`)
     } finally {
       this.pending = undefined
       if (!signal.aborted) this.deps.onSettled()
     }
   }
 
+  private failed(error: unknown, doing: string): void {
+    if (error instanceof GraphControlError && error.code === 'lease-lost') this.deps.onLeaseLost()
+    else this.deps.onError(error, doing)
+  }
+
   /** The open wake, or a new one for what the root has not seen, its first attempt begun. */
   private async claim(state: GraphState): Promise<ClaimedWake | undefined> {
     const open = openWake(state)
-    if (open?.status === 'waiting_permission') return undefined
-    if (open !== undefined) return { wake: open, isResumed: open.status === 'running' }
+    if (open !== undefined) return { wake: open, isResumed: isUnderWay(open) }
     const due = state.closed ? undefined : dueWake(state)
     if (due !== undefined) return { wake: due, isResumed: false }
     if (state.closed || state.changeSeq <= state.seenChangeSeq) return undefined
@@ -137,6 +148,26 @@ export class WakeDelivery {
     return begun.acquired ? { wake: begun.wake, isResumed: false } : undefined
   }
 
+  /**
+   * Begins the next attempt. One that was cut off while it was parked goes on under its own id, as one
+   * that runs does: its turn may have been made already.
+   */
+  private async begin({ attempts, currentAttemptId, wakeId }: Wake): Promise<Wake | undefined> {
+    const { graphId, maxAttempts, store } = this.deps
+    const attemptId = currentAttemptId ?? graphWakeAttemptId(wakeId, attempts + 1)
+    const begun = await store.beginSupervisorWakeAttempt({ graphId, wakeId, attemptId, maxAttempts })
+    return begun.acquired ? begun.wake : undefined
+  }
+
+  /** Parking and going on are for those who look; the delivery does not depend on them. */
+  private async move(commit: Promise<unknown>): Promise<void> {
+    try {
+      await commit
+    } catch (error) {
+      if (!this.abort.signal.aborted) this.failed(error, `parking a wake of ${this.deps.graphId}`)
+    }
+  }
+
   private async deliver(): Promise<void> {
     const { graphId, maxAttempts, sender, store } = this.deps
     const state = await store.readGraph(graphId)
@@ -144,21 +175,9 @@ export class WakeDelivery {
     const claimed = await this.claim(state)
     if (claimed === undefined) return
     const { isResumed, wake } = claimed
-    // An attempt that a crash cut off is taken up under its own id: its turn may have run already.
-    let attemptId = wake.status === 'running' ? wake.currentAttemptId : undefined
-    let running = wake
-    if (attemptId === undefined) {
-      attemptId = graphWakeAttemptId(wake.wakeId, wake.attempts + 1)
-      const begun = await store.beginSupervisorWakeAttempt({
-        graphId,
-        wakeId: wake.wakeId,
-        attemptId,
-        maxAttempts,
-      })
-      if (!begun.acquired) return
-      running = begun.wake
-    }
-    const { attempts } = running
+    const running = wake.status === 'running' ? wake : await this.begin(wake)
+    if (running?.currentAttemptId === undefined) return
+    const { attempts, currentAttemptId: attemptId } = running
     // What a scheduled wake reports is decided as its attempt begins.
     const told = (await store.readGraph(graphId)) ?? state
     const settle = { graphId, wakeId: wake.wakeId, attemptId }
@@ -169,6 +188,11 @@ export class WakeDelivery {
           isResumed,
           message: wakeMessage(told, running),
           stillWanted: async () => isWanted(await store.readGraph(graphId), running, attempts),
+          park: (failureReason) =>
+            this.move(
+              store.completeSupervisorWakeAttempt({ ...settle, status: 'waiting_permission', failureReason }),
+            ),
+          goOn: () => this.move(store.beginSupervisorWakeAttempt(settle)),
         },
         this.abort.signal,
       )

@@ -1,5 +1,5 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
-import type { GraphRecord, GraphState, Work } from 'dsh-graph-control'
+import { permitPlace, type GraphRecord, type GraphState, type Operator, type Work } from 'dsh-graph-control'
 import { brief, costOf, firstOf } from './data-text.ts'
 import { underWayOf } from './limits.ts'
 
@@ -47,6 +47,8 @@ export interface Standing {
   readonly drivenElsewhere?: boolean
   /** A ceiling that keeps works from beginning for now. */
   readonly ceiling?: string
+  /** What holds up the run of an operator that has its slot. */
+  readonly runWait?: (operator: Operator) => string | undefined
 }
 
 export function workView(state: GraphState, work: Work, standing: Standing = {}): WorkView {
@@ -117,6 +119,14 @@ export function waitsForOf(state: GraphState, work: Work, standing: Standing = {
   if (claim?.notBefore !== undefined) return [`a retry at ${new Date(claim.notBefore).toISOString()}`]
   if (work.status === 'waiting') return listed(work.waitingFor)
   if (standing.drivenElsewhere === true) return ['another process, which has this graph']
+  const place = claim === undefined ? undefined : permitPlace(state, claim.claimId)
+  if (place !== undefined && standing.slots !== undefined && place > standing.slots)
+    return [lineText(state, standing.slots, place - standing.slots)]
+  if (work.status === 'running') {
+    const operator = state.operators.get(work.operatorId ?? '')
+    const wait = operator === undefined ? undefined : standing.runWait?.(operator)
+    return wait === undefined ? [] : [wait]
+  }
   if (work.status !== 'ready') return []
   const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
   const holder = busy === undefined ? undefined : state.claims.get(busy)?.workId
@@ -129,12 +139,18 @@ function slotOf(state: GraphState, { workId }: Work, { ceiling, slots }: Standin
   const taken = underWayOf(state)
   if (slots === undefined) return 'a free slot'
   if (taken < slots) return `its turn: ${taken} of ${slots} slots are taken`
-  let place = 1
+  let place = taken - slots + 1
   for (const id of state.live.ready.keys()) {
     if (id === workId) break
     place += 1
   }
-  return `a free slot: all ${slots} are taken, place ${place} of ${state.live.ready.size} in line`
+  return lineText(state, slots, place)
+}
+
+/** First those that were let go and have no slot yet, then those that are ready. */
+function lineText(state: GraphState, slots: number, place: number): string {
+  const line = underWayOf(state) - slots + state.live.ready.size
+  return `a free slot: all ${slots} are taken, place ${place} of ${line} in line`
 }
 
 function listed(ids: readonly string[]): readonly string[] {

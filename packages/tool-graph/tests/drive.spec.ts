@@ -38,7 +38,7 @@ async function rig(options: ControllerOptions, log = memoryLog()) {
 }
 
 describe('driving a graph', () => {
-  it('runs independent works side by side and hands their results to the third as data', async () => {
+  it('runs independent works side by side and hands their results to the third as data (scenarios H1, H4)', async () => {
     const executor = new HandExecutor()
     const { call, runOf, state } = await rig({ executor })
     await call('update', { addWork: [work('a'), work('b'), work('c', { inputIds: ['a', 'b'] })] })
@@ -72,7 +72,7 @@ describe('driving a graph', () => {
     expect(prompt.isWellFormed()).toBe(true)
   })
 
-  it('keeps a poison work from blocking its siblings', async () => {
+  it('keeps a poison work from blocking its siblings (scenario R10)', async () => {
     const executor = new HandExecutor(({ work: { workId } }) => {
       if (workId === 'bad') throw Object.assign(new Error('no such thing'), { retryable: false })
       return { outcome: 'completed', conclusion: 'fine' }
@@ -87,7 +87,7 @@ describe('driving a graph', () => {
     expect(textOf(await call('view', {}))).toContain('no such thing')
   })
 
-  it('keeps to the number of activations at once and goes on when one ends', async () => {
+  it('keeps to the number of activations at once and goes on when one ends (scenario R12)', async () => {
     const executor = new HandExecutor()
     const { call, runOf } = await rig({ executor, maxNewActivations: 2 })
     await call('update', { addWork: ['a', 'b', 'c', 'd'].map((id) => work(id)) })
@@ -98,7 +98,7 @@ describe('driving a graph', () => {
     await until(() => executor.started.length === 3)
   })
 
-  it('stops a running work at once', async () => {
+  it('stops a running work at once (scenario R11)', async () => {
     const executor = new HandExecutor()
     const { call, state } = await rig({ executor })
     await call('update', { addWork: [work('a'), work('b')] })
@@ -232,7 +232,7 @@ describe('wakes', () => {
     expect(told).toEqual([['- a completed'], ['- a completed'], ['- b completed']])
   })
 
-  it('keeps the pause after a failed delivery, whatever else is committed meanwhile', async () => {
+  it('keeps the pause after a failed delivery, whatever else is committed meanwhile (scenario W15)', async () => {
     const executor = new HandExecutor()
     const wakes = new HandWakes(() => Promise.reject(new Error('the model is away')))
     const options = { executor, wakes, wakeBackoffMs: 60_000, onError: () => undefined }
@@ -297,7 +297,7 @@ describe('wakes', () => {
 })
 
 describe('recovery', () => {
-  it('observes the run that an earlier process started and repeats no finished work', async () => {
+  it('observes the run that an earlier process started and repeats no finished work (scenario R13)', async () => {
     const log = memoryLog()
     const first = new HandExecutor()
     const before = await rig({ executor: first }, log)

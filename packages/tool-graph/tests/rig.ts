@@ -42,10 +42,10 @@ export async function openMedium(medium: Medium): Promise<DurableLog> {
 }
 
 export async function openRig(
-  medium: Medium = 'memory',
+  medium: Medium | DurableLog = 'memory',
   options: Partial<ControllerOptions> & { readonly executor?: HandExecutor } = {},
 ) {
-  const log = await openMedium(medium)
+  const log = typeof medium === 'string' ? await openMedium(medium) : medium
   const ctx = await bootDsh()
   await mountTools(ctx)
   const root = await makeAgent(ctx, 'root')

@@ -7,7 +7,7 @@ import {
   runIdOf,
   type SettleRequest,
 } from '../../src/index.ts'
-import { claimOf, isLive, type RefClaim, type RefGraph, statusOf, workOf } from './graph.ts'
+import { claimOf, isLive, letGo, type RefClaim, type RefGraph, statusOf, workOf } from './graph.ts'
 import { done, kept, refused, Rules, type Verdict } from './verdict.ts'
 import { end, settle as settleWorks } from './works.ts'
 
@@ -140,7 +140,7 @@ export function rearm(graph: RefGraph, intentId: string): Verdict {
   const isOver = workOf(graph, held.request.workId)?.over !== undefined
   if (held.status !== 'executing' || isOver) return kept(CLAIM_STATE(held.status))
   held.status = 'claimed'
-  delete held.hold
+  letGo(graph, held)
   graph.seq += 1
   return done(CLAIM_STATE('executing', 'claimed'))
 }
@@ -179,7 +179,7 @@ export function again(graph: RefGraph, { claimId, lostAttempt, reason, notBefore
   return rules.keep(held.attempt === lostAttempt, 'attempt-conflict').allow(() => {
     held.attempt += 1
     held.retryReason = reason
-    delete held.hold
+    letGo(graph, held)
     delete held.notBefore
     if (notBefore !== undefined) held.notBefore = notBefore
     graph.seq += 1

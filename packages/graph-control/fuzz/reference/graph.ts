@@ -155,6 +155,13 @@ export function recordIdsOf(graph: RefGraph, work: RefWork): string[] {
   return work.joined ?? claimOf(graph, work.claimId)?.left ?? []
 }
 
+/** A claim that was held and is let go comes behind those that were made meanwhile. */
+export function letGo(graph: RefGraph, held: RefClaim): void {
+  if (held.hold === undefined) return
+  delete held.hold
+  graph.claims = [...graph.claims.filter((claim) => claim !== held), held]
+}
+
 export function usageOf(claims: readonly RefClaim[]): TokenUsage | undefined {
   const told = claims.flatMap((claim) => claim.usage ?? [])
   if (told.length === 0) return undefined

@@ -78,6 +78,17 @@ export function wake(graph: RefGraph, asked: WakeAsked, at: number): Verdict {
     })
 }
 
+function goOn(graph: RefGraph, held: Writable<Wake>, at: number): Verdict {
+  const parked = attemptOf(graph, held.currentAttemptId ?? '')
+  if (parked !== undefined) parked.status = 'running'
+  delete parked?.failureReason
+  held.status = 'running'
+  held.updatedAt = at
+  delete held.failureReason
+  graph.seq += 1
+  return done({ acquired: true, status: 'running' })
+}
+
 interface AttemptAsked {
   readonly wakeId: string
   readonly attemptId: string
@@ -92,6 +103,8 @@ export function attempt(graph: RefGraph, asked: AttemptAsked, at: number): Verdi
   const isToCome = graph.toCome.includes(wakeId)
   const isIdle = held.status === 'pending' || held.status === 'retryable_failed'
   const isEarly = isToCome && (at < (held.dueAt ?? 0) || openWakeOf(graph) !== undefined)
+  if (held.status === 'waiting_permission' && held.currentAttemptId === attemptId)
+    return goOn(graph, held, at)
   if (!isIdle || isEarly) return kept({ acquired: false, status: held.status })
   if (attemptOf(graph, attemptId) !== undefined) return refused('wake-conflict')
   graph.seq += 1

@@ -6,6 +6,7 @@ import {
   inputsOf,
   isLive,
   itemsOf,
+  letGo,
   recordIdsOf,
   type RefEnd,
   type RefGraph,
@@ -176,7 +177,7 @@ export function retry(graph: RefGraph, id: string, reason: string, at: number): 
   if (held !== undefined) {
     held.attempt += 1
     held.retryReason = reason
-    delete held.hold
+    letGo(graph, held)
     delete held.notBefore
     return
   }

@@ -32,6 +32,9 @@ export const wakeClauses: readonly Clause[] = [
     assert.deepEqual([retry.acquired, retry.wake.attempts], [true, 2])
     const park = { ...attempt(wakeId, 2), status: 'waiting_permission' } as const
     assert.equal((await store.completeSupervisorWakeAttempt(park)).status, 'waiting_permission')
+    const answered = await store.beginSupervisorWakeAttempt(attempt(wakeId, 2))
+    assert.deepEqual([answered.acquired, answered.wake.status, answered.wake.attempts], [true, 'running', 2])
+    assert.equal((await store.completeSupervisorWakeAttempt(park)).status, 'waiting_permission')
     const end = { ...attempt(wakeId, 2), status: 'delivered' } as const
     assert.equal((await store.completeSupervisorWakeAttempt(end)).status, 'delivered')
     const rows = await store.listSupervisorWakeAttempts(GRAPH, wakeId)

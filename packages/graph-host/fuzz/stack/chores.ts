@@ -79,6 +79,20 @@ export function toil(): ToolDefinition {
   })
 }
 
+/** The tool by which DSH asks a person, who takes their time. */
+export function askPerson(): ToolDefinition {
+  return defineTool({
+    name: 'ask_user_question',
+    description: 'Asks.',
+    parameters: { ms: { type: 'integer', required: true } },
+    output: { schema: { type: 'string' }, render: (_args, text) => [{ type: 'text', text }] },
+    execute: async ({ ms }, { signal }) => {
+      if (!(await pause(ms, signal))) throw signal.reason as Error
+      return 'go on'
+    },
+  })
+}
+
 interface ListingArgs {
   readonly items: number
   readonly ms: number

@@ -118,6 +118,8 @@ export class RootMind {
       case 4:
         if (live.length === 0) break
         return this.rest(state)
+      case 5:
+        return this.call('ask_user_question', { ms: this.random.pick([0, 20, 4_000, 30_000]) })
       default:
         break
     }

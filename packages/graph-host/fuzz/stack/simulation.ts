@@ -8,7 +8,7 @@ import { SessionId } from '@deepseek-ai/dsh-session'
 import type { GraphState } from 'dsh-graph-control'
 import type { Roots } from '../../src/roots.ts'
 import { Audit } from './audit.ts'
-import { listing, toil } from './chores.ts'
+import { askPerson, listing, toil } from './chores.ts'
 import { compose, PROVIDER, type Composition } from './composition.ts'
 import { Home } from './home.ts'
 import { Life } from './life.ts'
@@ -147,7 +147,7 @@ class Simulation {
     composition = await compose({
       log: home.logFor(life),
       adapter,
-      tools: [toil()],
+      tools: [toil(), askPerson()],
       config: { maxNewActivations, operatorTimeoutMs, wakeDelayMs, leaseMs: LEASE_MS },
       persistence: (ctx) => ctx.plugin(StoredSessions, { sessions: home.sessions, life }),
       withCodeGraphs: true,

@@ -25,6 +25,7 @@ agent also takes
   --host <pid>         one of several processes that run on the home; default the newest that answers
   --json               for programs: one JSON document, also for errors; a line for each event
   --home <dir>         the DSH home; default $DSH_HOME, or ~/.dsh
+  --db <file>          as of dsh-graph, also --schema: where wait and events read without a DSH
   -h, --help   -V, --version
 
 Where no DSH runs, wait and events read what is kept of a run.
@@ -54,6 +55,8 @@ const OPTIONS = {
   follow: { type: 'boolean' },
   host: { type: 'string' },
   home: { type: 'string' },
+  db: { type: 'string' },
+  schema: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'V' },
@@ -72,10 +75,38 @@ export interface AgentRequest extends Omit<Values, 'timeout' | 'deadline' | 'aft
   readonly fields: Readonly<Record<string, unknown>>
 }
 
+/** What a command takes beside what all take. */
+const TAKES: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  agent: [
+    'session',
+    'key',
+    'message',
+    'file',
+    'id',
+    'mode',
+    'lane',
+    'priority',
+    'cwd',
+    'deadline',
+    'thinking',
+    'verbose',
+    'option',
+    'wait',
+    'timeout',
+  ],
+  wait: ['timeout'],
+  abort: ['session', 'cause'],
+  lanes: [],
+  queue: [],
+  events: ['session', 'after', 'follow'],
+}
+const ALL_TAKE: readonly string[] = ['json', 'help', 'version', 'home', 'db', 'schema', 'host']
+
 /** @throws ShellError `usage`. */
 export function parseAgentArguments(argv: readonly string[]): AgentRequest {
   const { positionals, values } = parsed(argv)
   const [command = '', ...words] = positionals
+  if (values.help !== true && values.version !== true) assertTaken(command, Object.keys(values))
   const { after, deadline, host, option = [], timeout, ...others } = values
   return {
     ...others,
@@ -87,6 +118,14 @@ export function parseAgentArguments(argv: readonly string[]): AgentRequest {
     hostPid: numberOf('host', host),
     fields: Object.fromEntries(option.map(fieldOf)),
   }
+}
+
+/** What would be passed over in silence is refused: it was meant to do something. */
+function assertTaken(command: string, given: readonly string[]): void {
+  const takes = Object.hasOwn(TAKES, command) ? TAKES[command] : undefined
+  if (takes === undefined) return
+  const idle = given.find((name) => !ALL_TAKE.includes(name) && !(takes as readonly string[]).includes(name))
+  if (idle !== undefined) throw wrongAgentUse(`${command} takes no --${idle}`)
 }
 
 export function wrongAgentUse(message: string): ShellError {

@@ -2,7 +2,7 @@
  * What a work waits for, in words for a person. There is always something: a work that is not over has
  * an owner, a time, or a named thing that has to happen. Pure.
  */
-import type { GraphState, Work } from 'dsh-graph-control'
+import { permitPlace, type GraphState, type Work } from 'dsh-graph-control'
 import { durationText, timeText } from './durations.ts'
 
 export interface WaitOptions {
@@ -10,12 +10,18 @@ export interface WaitOptions {
   readonly now: number
   /** Activations at once, where it is known. */
   readonly slots?: number | undefined
+  /** What holds up the run of an operator's session that has its slot, where a host can be asked. */
+  readonly runWait?: ((sessionId: string) => string | undefined) | undefined
 }
 
 const LISTED = 4
 
 /** `undefined` for a work that is over. */
-export function waitOf(state: GraphState, work: Work, { now, slots }: WaitOptions): string | undefined {
+export function waitOf(
+  state: GraphState,
+  work: Work,
+  { now, runWait, slots }: WaitOptions,
+): string | undefined {
   if (work.endedAt !== undefined) return undefined
   if (state.phase === 'draft') return 'the draft to be committed'
   const claim = work.claimId === undefined ? undefined : state.claims.get(work.claimId)
@@ -27,6 +33,11 @@ export function waitOf(state: GraphState, work: Work, { now, slots }: WaitOption
     return `attempt ${claim.attempt} at ${timeText(claim.notBefore)}, in ${durationText(claim.notBefore - now)}: ${claim.retryReason ?? ''}`
   if (work.status === 'waiting') return waitingText(work)
   if (work.status === 'ready') return slotText(state, work, slots)
+  const place = claim === undefined ? undefined : permitPlace(state, claim.claimId)
+  if (place !== undefined && slots !== undefined && place > slots) return lineText(slots, place - slots)
+  const session = state.operators.get(work.operatorId ?? '')?.targetSessionId
+  const wait = session === undefined || work.status !== 'running' ? undefined : runWait?.(session)
+  if (wait !== undefined) return wait
   const attempt = claim === undefined || claim.attempt <= 1 ? '' : `, attempt ${claim.attempt}`
   return work.status === 'claimed' ? `its operator to begin${attempt}` : `its operator${attempt}`
 }
@@ -46,9 +57,19 @@ function slotText(state: GraphState, work: Work, slots: number | undefined): str
     if (workId === work.workId) break
     place += 1
   }
-  return slots === undefined
-    ? `a slot, place ${place} in line`
-    : `one of ${slots} slots, place ${place} in line`
+  if (slots === undefined) return `a slot, place ${place} in line`
+  return lineText(slots, place + Math.max(0, underWayOf(state) - slots))
+}
+
+/** First those that were let go and have no slot yet, then those that are ready. */
+function lineText(slots: number, place: number): string {
+  return `one of ${slots} slots, place ${place} in line`
+}
+
+function underWayOf({ claims, live }: GraphState): number {
+  let underWay = 0
+  for (const claimId of live.claims.keys()) if (claims.get(claimId)?.hold === undefined) underWay += 1
+  return underWay
 }
 
 /** What the root of a graph has not been told, and how it will be. `undefined`: nothing is open. */

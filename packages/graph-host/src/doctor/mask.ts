@@ -19,9 +19,13 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     /\b([\w-]*(?:api[-_]?key|token|secret|password|passwd|authorization|credential)s?)(["']?\s*[:=]\s*["']?)[^\s"',;&]+/giu,
     `$1$2${MASK}`,
   ],
-  // Keys by their look: sk-…, ghp_…, xoxb-…, AKIA…, JSON web tokens
-  [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs])[-_][\w-]{8,}/gu, MASK],
+  // In the query of an address
+  [/([?&](?:key|sig|signature|code|auth)=)[^&\s"'#]+/giu, `$1${MASK}`],
+  // Keys by their look: sk-…, ghp_…, npm_…, xoxb-…, AKIA…, AIza…, JSON web tokens
+  [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|npm|hf|xox[abprs])[-_][\w-]{8,}/gu, MASK],
   [/\bAKIA[0-9A-Z]{12,}\b/gu, MASK],
+  [/\bAIza[\w-]{20,}/gu, MASK],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/gsu, MASK],
   [/\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*/gu, MASK],
 ]
 

@@ -13,10 +13,12 @@ const OURS = [
   'dsh-graph-runtime',
 ]
 const HOSTS = [
+  '@deepseek-ai/dsh',
   '@deepseek-ai/cordis',
   '@deepseek-ai/dsh-agent',
   '@deepseek-ai/dsh-session',
   '@deepseek-ai/dsh-tools',
+  '@langchain/langgraph',
 ]
 const resolver = createRequire(import.meta.url)
 
@@ -31,6 +33,15 @@ export function versionsFound(): Readonly<Record<string, string>> {
     platform: `${process.platform} ${process.arch}`,
     ...Object.fromEntries(found),
   }
+}
+
+/** What is wrong with the versions. The members belong together. */
+export function versionProblems(found: Readonly<Record<string, string>>): readonly string[] {
+  const ours = OURS.flatMap((name) => (found[name] === undefined ? [] : [`${name} ${found[name]}`]))
+  const versions = new Set(OURS.flatMap((name) => found[name] ?? []))
+  return versions.size <= 1
+    ? []
+    : [`the members of the bundle have different versions (${ours.join(', ')}): install one version of all`]
 }
 
 function versionOf(name: string): string | undefined {

@@ -1,18 +1,23 @@
 /** What a shell may ask a running host to do. Every argument is checked here: the caller may be anybody. */
 import { readFile } from 'node:fs/promises'
 import type { Context } from '@deepseek-ai/cordis'
+import type { AgentLoopHost } from 'dsh-agent-loop-host'
 import type { GraphControl } from 'dsh-graph-control'
 import { switchSupervision } from 'dsh-tool-graph'
 import { maskReport, type DoctorReport } from '../doctor/report.ts'
 import { GraphHostError } from '../errors.ts'
 import { PersonActs } from '../person-acts.ts'
 import type { DoorOperations } from './door-server.ts'
+import { lookOperation } from './look-operation.ts'
 
 export interface HostOperationsDeps {
   readonly ctx: Context
   readonly store: GraphControl
+  readonly loop: Pick<AgentLoopHost, 'drain'>
   readonly doctor: () => Promise<DoctorReport>
 }
+
+const LONGEST_DRAIN_MS = 3_600_000
 
 /** The part of `ctx.agentPresets` that is used here. */
 interface Presets {
@@ -21,7 +26,7 @@ interface Presets {
 
 type Arguments = Readonly<Record<string, unknown>>
 
-export function hostOperations({ ctx, doctor, store }: HostOperationsDeps): DoorOperations {
+export function hostOperations({ ctx, doctor, loop, store }: HostOperationsDeps): DoorOperations {
   const acts = new PersonActs(store)
   const act =
     (verb: 'stop' | 'retry' | 'confirm') =>
@@ -41,6 +46,14 @@ export function hostOperations({ ctx, doctor, store }: HostOperationsDeps): Door
       await switchSupervision(ctx, sessionId, supervised)
       return { text: `supervision of ${sessionId} is ${supervised ? 'on' : 'off'}` }
     },
+    drain: async (args) => {
+      const { limitMs } = args
+      const most =
+        Number.isSafeInteger(limitMs) && Number(limitMs) >= 0 && Number(limitMs) <= LONGEST_DRAIN_MS
+      if (!most) throw refused(`limitMs must be a whole number from 0 to ${LONGEST_DRAIN_MS}`)
+      return loop.drain({ limitMs: Number(limitMs) })
+    },
+    look: lookOperation(ctx, store),
     doctor: async () => maskReport(await doctor()),
     'preset-text': async (args) => {
       const presets = ctx.get('agentPresets') as unknown as Presets | undefined

@@ -2,12 +2,12 @@
  * The commands that change something. Where a host runs they go through it; where none does, only
  * `--write` lets them touch the database, and whoever runs next acts on it.
  */
-import { existsSync } from 'node:fs'
 import { recordSupervision } from 'dsh-tool-graph'
 import { callHost, type DoorAnswer } from '../door/door-client.ts'
 import type { RunningHost } from '../door/run-file.ts'
 import { PersonActs } from '../person-acts.ts'
 import { wrongUse, type ShellRequest } from './arguments.ts'
+import { isThere } from './database.ts'
 import { findGraph, openGraphFile, type GraphFile } from './graph-file.ts'
 import type { Places } from './places.ts'
 import type { Answer } from './read-commands.ts'
@@ -59,7 +59,7 @@ async function actOf({ command, reason, words }: ShellRequest, places: Places): 
 
 /** A host may keep its graphs elsewhere, so an id that no file here explains is left to it. */
 async function graphIdOf(meant: string, { database, hosts }: Places): Promise<string> {
-  if (!existsSync(database) && hosts().length > 0) return meant
+  if (!isThere(database) && hosts().length > 0) return meant
   const file = await openGraphFile(database, true)
   try {
     return await findGraph(file.store, meant)

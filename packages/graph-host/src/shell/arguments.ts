@@ -21,7 +21,11 @@ export const USAGE = `dsh-graph: look at agent graphs and act on them
 
   --json       for programs: one JSON document on stdout, also for errors
   --home <dir> the DSH home; default $DSH_HOME, or ~/.dsh
-  --db <file>  the database; default graph/log.sqlite in the home
+  --db <file>  the database; default $DSH_GRAPH_DB, or graph/log.sqlite in the home. A PostgreSQL is
+               named by the variable that holds its connection string: --db env:DATABASE_URL
+  --schema <name>  of a PostgreSQL; default durable_log
+  --host <pid> look through one of the processes that run on the home, and not at the database.
+               Without it that is done where there is no database
   --write      where no host runs: write to the database. Without it stop, retry, confirm, on and
                off go through a running host, and the database is only read
   -h, --help   -V, --version
@@ -42,6 +46,8 @@ export interface ShellRequest {
   readonly version: boolean
   readonly home: string | undefined
   readonly db: string | undefined
+  readonly schema: string | undefined
+  readonly hostPid: number | undefined
   readonly root: string | undefined
   readonly reason: string | undefined
   readonly format: string | undefined
@@ -60,6 +66,8 @@ const OPTIONS = {
   version: { type: 'boolean', short: 'V' },
   home: { type: 'string' },
   db: { type: 'string' },
+  schema: { type: 'string' },
+  host: { type: 'string' },
   root: { type: 'string' },
   reason: { type: 'string' },
   format: { type: 'string' },
@@ -68,10 +76,30 @@ const OPTIONS = {
   limit: { type: 'string' },
 } as const
 
+/** What a command takes beside what all take. */
+const TAKES: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  list: ['open', 'root'],
+  show: ['all'],
+  timeline: ['before', 'limit'],
+  export: ['format'],
+  metrics: [],
+  stop: ['reason', 'write'],
+  retry: ['reason', 'write'],
+  confirm: ['reason', 'write'],
+  on: ['write'],
+  off: ['write'],
+  'replay-check': [],
+  doctor: [],
+  preset: ['from', 'force'],
+}
+const ALL_TAKE: readonly string[] = ['json', 'help', 'version', 'home', 'db', 'schema', 'host']
+const WITHOUT_WORDS: ReadonlySet<string> = new Set(['list', 'doctor'])
+
 /** @throws ShellError `usage`. */
 export function parseShellArguments(argv: readonly string[]): ShellRequest {
   const { positionals, values } = parsed(argv)
   const [command = '', ...words] = positionals
+  if (values.help !== true && values.version !== true) assertTaken(command, words, Object.keys(values))
   return {
     command,
     words,
@@ -84,6 +112,8 @@ export function parseShellArguments(argv: readonly string[]): ShellRequest {
     version: values.version === true,
     home: values.home,
     db: values.db,
+    schema: values.schema,
+    hostPid: numberOf('host', values.host),
     root: values.root,
     reason: values.reason,
     format: values.format,
@@ -91,6 +121,15 @@ export function parseShellArguments(argv: readonly string[]): ShellRequest {
     before: numberOf('before', values.before),
     limit: numberOf('limit', values.limit),
   }
+}
+
+/** What would be passed over in silence is refused: it was meant to do something. */
+function assertTaken(command: string, words: readonly string[], given: readonly string[]): void {
+  const takes = Object.hasOwn(TAKES, command) ? TAKES[command] : undefined
+  if (takes === undefined) return
+  const idle = given.find((name) => !ALL_TAKE.includes(name) && !(takes as readonly string[]).includes(name))
+  if (idle !== undefined) throw wrongUse(`${command} takes no --${idle}`)
+  if (WITHOUT_WORDS.has(command) && words.length > 0) throw wrongUse(`${command} takes no words`)
 }
 
 export function wrongUse(message: string): ShellError {

@@ -2,26 +2,28 @@
 import { existsSync, statSync } from 'node:fs'
 import { fileText } from '../doctor/host-report.ts'
 import type { DoctorReport } from '../doctor/report.ts'
-import { versionsFound } from '../doctor/versions.ts'
+import { versionProblems, versionsFound } from '../doctor/versions.ts'
 import { callHost } from '../door/door-client.ts'
 import { runFolder, type RunningHost } from '../door/run-file.ts'
+import { isThere, nameOf, type Database } from './database.ts'
 import { listAll, openGraphFile } from './graph-file.ts'
 import { asShellError } from './shell-error.ts'
 
 export interface DoctorPlaces {
   readonly graphHome: string
-  readonly database: string
+  readonly database: Database
   readonly hosts: readonly RunningHost[]
 }
 
 export async function shellReport(places: DoctorPlaces): Promise<DoctorReport> {
   const { database, graphHome, hosts } = places
-  const problems: string[] = []
+  const versions = versionsFound()
+  const problems: string[] = [...versionProblems(versions)]
   const sections: Record<string, Readonly<Record<string, string>>> = {
-    versions: versionsFound(),
+    versions,
     storage: {
       folder: graphHome,
-      log: fileText(database),
+      log: database.kind === 'file' ? fileText(database.path) : nameOf(database),
       'run files': runFolder(graphHome),
       ...(await graphsIn(database, problems)),
     },
@@ -48,8 +50,8 @@ export async function shellReport(places: DoctorPlaces): Promise<DoctorReport> {
   return { sections, lastErrors, problems }
 }
 
-async function graphsIn(database: string, problems: string[]): Promise<Readonly<Record<string, string>>> {
-  if (!existsSync(database)) return { graphs: 'none were kept yet' }
+async function graphsIn(database: Database, problems: string[]): Promise<Readonly<Record<string, string>>> {
+  if (!isThere(database)) return { graphs: 'none were kept yet' }
   try {
     const file = await openGraphFile(database, true)
     try {

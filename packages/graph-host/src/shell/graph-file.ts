@@ -1,7 +1,7 @@
 /** The database of a home, read as it lies there, whether or not a host runs on it. */
-import { statSync } from 'node:fs'
-import { sqliteLog, type DurableLog } from 'dsh-durable-log'
+import type { DurableLog } from 'dsh-durable-log'
 import { GraphControlStore, type GraphControl, type GraphSummary } from 'dsh-graph-control'
+import { openDatabase, type Database } from './database.ts'
 import { EXIT, ShellError } from './shell-error.ts'
 
 export interface GraphFile {
@@ -10,18 +10,9 @@ export interface GraphFile {
   close(): Promise<void>
 }
 
-/** How long a lock of another process is waited for. */
-const PATIENCE_MS = 5_000
-
-/** @throws ShellError when there is no such file; DurableLogError when it cannot be opened. */
-export async function openGraphFile(path: string, readOnly: boolean): Promise<GraphFile> {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new ShellError(
-      EXIT.database,
-      'no-database',
-      `there is no database at ${path}; no graph was kept there yet`,
-    )
-  const log = sqliteLog({ path, busyTimeoutMs: PATIENCE_MS, readOnly })
+/** @throws ShellError when there is no such database; DurableLogError when it cannot be opened. */
+export async function openGraphFile(database: Database, readOnly: boolean): Promise<GraphFile> {
+  const log = openDatabase(database, readOnly)
   try {
     const store = await GraphControlStore.open(log)
     const close = async (): Promise<void> => {

@@ -1,22 +1,30 @@
 /** Where a shell command looks: the home, the database, the hosts that run on it. */
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { resolveDshHome } from '@deepseek-ai/dsh-home-paths'
 import { runFolder, runningHosts, type RunningHost } from '../door/run-file.ts'
-import type { ShellRequest } from './arguments.ts'
+import { databaseOf, type Database } from './database.ts'
 
 export interface Places {
   /** The DSH home. */
   readonly home: string
   readonly graphHome: string
-  readonly database: string
+  readonly database: Database
   /** Folders in which commands are looked for. */
   readonly searchPath: string
   /** Looked up at each call; the newest first. */
   hosts(): readonly RunningHost[]
 }
 
+/** What was typed about places. */
+export interface NamedPlaces {
+  readonly home?: string | undefined
+  readonly db?: string | undefined
+  readonly schema?: string | undefined
+}
+
+/** @throws ShellError when the database that is named cannot be. */
 export function placesOf(
-  { db, home }: Pick<ShellRequest, 'db' | 'home'>,
+  { db, home, schema }: NamedPlaces,
   environment: Readonly<Record<string, string | undefined>>,
 ): Places {
   const dshHome = resolveDshHome(home, { ...environment })
@@ -24,7 +32,7 @@ export function placesOf(
   return {
     home: dshHome,
     graphHome,
-    database: db === undefined ? join(graphHome, 'log.sqlite') : resolve(db),
+    database: databaseOf(db, schema, graphHome, environment),
     searchPath: environment['PATH'] ?? '',
     hosts: () => runningHosts(runFolder(graphHome)),
   }

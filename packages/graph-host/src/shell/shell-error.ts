@@ -41,6 +41,11 @@ export function asShellError(error: unknown): ShellError {
   return new ShellError(exitCodeOf(code), code, message, { cause: error })
 }
 
+/** What a host's refusal means for the shell. */
+export function refusalOf(code: string, message: string): ShellError {
+  return new ShellError(code === 'usage' ? EXIT.usage : exitCodeOf(code), code, message)
+}
+
 function exitCodeOf(code: string): ExitCode {
   if (['unknown-graph', 'unknown-work', 'graph-not-found', 'record-not-found'].includes(code))
     return EXIT.missing
