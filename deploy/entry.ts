@@ -11,7 +11,7 @@
  * Needs `@deepseek-ai/dsh` where it is started, or its script in DSH_SCRIPT. Owns that one process.
  */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -23,6 +23,7 @@ const DISPOSE_MS = 8_000
 /** What an answer may take beyond the drain. */
 const ANSWER_MS = 2_000
 
+const startedHere = Date.now()
 const child = spawn(process.execPath, [scriptOf(), ...process.argv.slice(2)], { stdio: 'inherit' })
 const hurried = new AbortController()
 let isEnding = false
@@ -64,11 +65,27 @@ async function drained(): Promise<string> {
   }
 }
 
-/** Where the host of our process listens, as it wrote down itself. */
-function runFile(): { readonly port: number; readonly token: string } {
-  const home = env['DSH_HOME'] ?? join(homedir(), '.dsh')
-  const text = readFileSync(join(home, 'graph', 'run', `${child.pid}.json`), 'utf8')
-  return JSON.parse(text) as { port: number; token: string }
+interface RunFile {
+  readonly port: number
+  readonly token: string
+  readonly startedAt: number
+}
+
+/**
+ * Where the host of our process listens, as it wrote down itself. A container that was killed leaves the
+ * file of a process with the same number behind, so the newest one is it, and it is not older than we are.
+ */
+function runFile(): RunFile {
+  const folder = join(env['DSH_HOME'] ?? join(homedir(), '.dsh'), 'graph', 'run')
+  const ours = new RegExp(`^${child.pid}(?:-\\d+)?\\.json$`, 'u')
+  const files = readdirSync(folder)
+    .filter((name) => ours.test(name))
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as RunFile)
+    .filter(({ startedAt }) => startedAt >= startedHere)
+    .sort((left, right) => right.startedAt - left.startedAt)
+  const [newest] = files
+  if (newest === undefined) throw new Error('the host has not opened its door')
+  return newest
 }
 
 function scriptOf(): string {

@@ -2,7 +2,7 @@
  * The deployment with its PostgreSQL, outside of a container: readiness, SIGTERM in the middle of a
  * graph, a restart, a database that goes away.
  */
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -52,6 +52,15 @@ async function midGraph(
   return { sessionId, model }
 }
 
+/** As a killed container leaves it: of a process with the number that the host has now. */
+function leaveAnOldRunFile(): void {
+  const folder = join(bench.home, 'graph', 'run')
+  const [name = ''] = readdirSync(folder).filter((file) => file.endsWith('.json'))
+  const own = JSON.parse(readFileSync(join(folder, name), 'utf8')) as object
+  renameSync(join(folder, name), join(folder, name.replace('.json', '-1.json')))
+  writeFileSync(join(folder, name), JSON.stringify({ ...own, port: 1, startedAt: 1 }), { mode: 0o600 })
+}
+
 function gammas(): number {
   return stage.llm.requests.filter((request) => speakerOf(request) === 'gamma').length
 }
@@ -67,8 +76,11 @@ describe('a deployed host', () => {
   it('is ready, and tells no secret', async () => {
     await using service = await start(0)
     expect(await service.ready()).toEqual({ status: 200, body: { ready: true, reasons: [] } })
+    expect(service.check()).toBe(0)
+    leaveAnOldRunFile()
     service.terminate()
     expect((await service.end(20_000)).code).toBe(0)
+    expect(service.check()).toBe(1)
     expect(service.stderr).toContain('entry: drained')
     expect(service.stderr).not.toContain(postgres.url)
   })

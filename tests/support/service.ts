@@ -1,16 +1,27 @@
 /** DSH as its deployment runs it: the entry of the container, outside of one. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ROOT } from './composition.ts'
 import { DshProcess, type DshBench, type Finished } from './dsh-process.ts'
 
+/** That of the container. */
+const PORT = '8787'
 const LOOK_MS = 50
 const PATIENCE_MS = 60_000
 
 export interface Ready {
   readonly status: number
   readonly body: { readonly ready: boolean; readonly reasons: readonly string[] }
+}
+
+/** The words of an instruction of the container file, which has it once with a list. */
+function containerCommand(instruction: 'CMD' | 'HEALTHCHECK'): readonly string[] {
+  const text = readFileSync(join(ROOT, 'deploy', 'Containerfile'), 'utf8')
+  const [, list = ''] =
+    (instruction === 'CMD' ? /^CMD (\[.*\])$/mu : /^HEALTHCHECK [^]*?CMD (\[.*\])$/mu).exec(text) ?? []
+  return JSON.parse(list) as string[]
 }
 
 export class Service implements AsyncDisposable {
@@ -25,7 +36,7 @@ export class Service implements AsyncDisposable {
   /** Resolves when it takes work. */
   static async start(bench: DshBench, environment: NodeJS.ProcessEnv = {}): Promise<Service> {
     const entry = join(ROOT, 'deploy', 'entry.ts')
-    const command = [entry, 'web', '--no-open', '--host', '127.0.0.1', '--port', '0']
+    const command = [entry, ...containerCommand('CMD').map((word) => (word === PORT ? '0' : word))]
     const child = spawn(process.execPath, command, {
       cwd: bench.workspace,
       env: { ...bench.shellEnvironment(), DSH_SCRIPT: bench.script, ...environment },
@@ -34,8 +45,8 @@ export class Service implements AsyncDisposable {
     })
     const running = new DshProcess(child)
     try {
-      const [, url = ''] = await running.says(/dsh web: (http:\/\/127\.0\.0\.1:\d+)/u)
-      const service = new Service(running, url)
+      const [, port = ''] = await running.says(/dsh web: http:\/\/[\d.]+:(\d+)/u)
+      const service = new Service(running, `http://127.0.0.1:${port}`)
       await service.until(({ status }) => status === 200)
       return service
     } catch (error) {
@@ -50,6 +61,13 @@ export class Service implements AsyncDisposable {
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
     const body = isJson ? ((await response.json()) as Ready['body']) : { ready: false, reasons: [] }
     return { status: response.status, body }
+  }
+
+  /** The health check of the container. @returns its exit code. */
+  check(): number | null {
+    const { port } = new URL(this.url)
+    const [, ...words] = containerCommand('HEALTHCHECK').map((word) => word.replace(PORT, port))
+    return spawnSync(process.execPath, words).status
   }
 
   async until(passes: (ready: Ready) => boolean): Promise<Ready> {

@@ -38,8 +38,8 @@ describe('the container file', () => {
     expect(instructions()[0]?.[0]).toBe('FROM')
     expect(restsOf('ENTRYPOINT').map((rest) => JSON.parse(rest) as unknown)).toEqual([['node', 'entry.ts']])
     const [command = ''] = restsOf('CMD').filter((rest) => rest.startsWith('["web"'))
-    expect(JSON.parse(command)).toEqual(['web', '--no-open', '--host', '0.0.0.0', '--port', '8787'])
-    const known = 'FROM ARG RUN USER WORKDIR ENV COPY VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'
+    expect(JSON.parse(command)).toEqual(['web', '--no-open', '--port', '8787'])
+    const known = 'FROM ARG RUN USER WORKDIR ENV COPY VOLUME STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'
     expect(instructions().filter(([name]) => !known.split(' ').includes(name))).toEqual([])
   })
 
@@ -88,7 +88,7 @@ describe('the compose file', () => {
 
   it('knows no key that a service does not have', () => {
     const known =
-      'image build environment depends_on ports volumes healthcheck init stop_grace_period restart'
+      'image build network_mode environment depends_on ports volumes healthcheck init stop_grace_period restart'
     const keys = [dsh, postgres].flatMap((service) => Object.keys(service))
     expect(keys.filter((key) => !known.split(' ').includes(key))).toEqual([])
     expect(Object.keys(compose)).toEqual(['services', 'volumes'])
@@ -114,9 +114,11 @@ describe('the compose file', () => {
     expect(names.toSorted()).toEqual(Object.keys(compose.volumes).toSorted())
   })
 
-  it('opens the port on the loopback only, and holds no secret', () => {
-    expect(dsh['ports']).toEqual(['127.0.0.1:8787:8787'])
-    expect(postgres['ports']).toBeUndefined()
+  it('opens ports on the loopback only, and holds no secret', () => {
+    // DSH opens no port but on the loopback, so that has to be the machine's.
+    expect([dsh['network_mode'], dsh['ports']]).toEqual(['host', undefined])
+    expect(postgres['ports']).toEqual(['127.0.0.1:5432:5432'])
+    expect((dsh['environment'] as Record<string, string>)['DATABASE_URL']).toContain('@127.0.0.1:5432/')
     const values = [dsh, postgres].flatMap(({ environment }) => Object.entries(environment as object))
     const secrets = values.filter(([name]) => /KEY|PASSWORD|URL/u.test(name))
     expect(secrets).toHaveLength(3)

@@ -35,6 +35,15 @@ describe.each(['bench.ts', 'chaos.ts', 'fuzz.ts'])('%s', (script) => {
   })
 })
 
+describe('the report of the benches', () => {
+  it('explains itself, and refuses what it cannot run before it runs anything', () => {
+    expect(run('bench-report.ts', ['--help']).stdout).toContain('pnpm bench:report')
+    expect(run('bench-report.ts', ['--rounds', '0']).status).toBe(2)
+    expect(run('bench-report.ts', ['--check', 'nothing-of-that-name'])).toMatchObject({ status: 2 })
+    expect(run('bench-report.ts', ['agent-loop'])).toMatchObject({ status: 2 })
+  })
+})
+
 describe('chaos', () => {
   it('prints a summary that programs can read, and repeats a seed', () => {
     const { status, lines } = run('chaos.ts', ['store', '--rounds', '3', '--seed', '7', '--json'])

@@ -5,6 +5,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { memoryLog } from 'dsh-durable-log'
 import { faultyLog } from 'dsh-durable-log/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { hostOperations } from '../src/door/host-operations.ts'
 import { LogProbe, unreadyReasons } from '../src/health.ts'
 import { Host, settleDown, temporaryFolder, until } from './host.ts'
 
@@ -108,6 +109,21 @@ describe('health and readiness', () => {
 })
 
 describe('a host that drains', () => {
+  it.each([undefined, -1, 1.5, '10', 3_600_001, Number.NaN])('refuses a limit of %s', async (limitMs) => {
+    const { ctx } = await Host.boot()
+    const { drain } = hostOperations({
+      ctx,
+      store: ctx.graphControl,
+      loop: ctx.agentLoopHost,
+      doctor: () => Promise.reject(new Error('not asked')),
+    })
+    const never = new AbortController().signal
+    await expect(drain?.({ limitMs }, never)).rejects.toMatchObject({ code: 'invalid-request' })
+    expect(ctx.agentLoopHost.isDraining()).toBe(false)
+    expect(await drain?.({ limitMs: 0 }, never)).toEqual({ left: [] })
+    expect(ctx.agentLoopHost.isDraining()).toBe(true)
+  })
+
   it('lets what runs finish, fails nothing that came up meanwhile, and the next host goes on', async () => {
     const folder = await temporaryFolder()
     const host = await Host.boot({ folder })

@@ -133,6 +133,8 @@ async function measure(ctx: Context, log: TimedLog, bed: Bed, isKept: boolean): 
   const index = (bed.next += 1)
   const agent = bed.agents[index % bed.agents.length]
   if (agent === undefined) return
+  // Each round in a turn of its own: who looks again and again within one is refused.
+  agent.session.append('turn/start', { turn: bed.next })
   log.spentMs = 0
   const update = await timed(() => say(ctx, agent, 'update', { addWork: [work(index)] }))
   const appendMs = log.spentMs
