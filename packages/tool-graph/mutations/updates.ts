@@ -82,11 +82,11 @@ export const mutations: readonly Mutation[] = [
     spec: 'malformed-calls.spec.ts',
   },
   {
-    title: 'cannot be stopped or replaced where they are not there',
+    title: 'refused: ',
     file: 'catalog-check.ts',
     search: 'if (!isTarget(targetId))',
     replace: 'if (targetId === "")',
-    spec: 'scenarios.spec.ts',
+    spec: 'malformed-calls.spec.ts',
   },
   {
     title: 'opens no graph',
