@@ -18,9 +18,11 @@ export const PAGE_MODULES: readonly string[] = [
   '@deepseek-ai/dsh-client-runtime/client',
 ]
 
-/** Of what goes into the script; each is under the MIT licence, whose text is in `LICENSE`. */
-const INCLUDED =
-  '/*! Includes @dagrejs/dagre and @dagrejs/graphlib, Copyright (c) 2012-2014 Chris Pettitt, MIT licence. */'
+/** Of what goes into a script; each is under the MIT licence, whose text is in `LICENSE`. */
+const INCLUDED: Readonly<Record<string, string>> = {
+  'dsh-graph-host':
+    '/*! Includes @dagrejs/dagre and @dagrejs/graphlib, Copyright (c) 2012-2014 Chris Pettitt, MIT licence. */',
+}
 
 /** The script is CommonJS within a call, and named so. Does nothing for a package without a browser half. */
 export async function buildClient(dir: string, name: string): Promise<void> {
@@ -42,7 +44,7 @@ export async function buildClient(dir: string, name: string): Promise<void> {
     define: { 'process.env.NODE_ENV': '"production"' },
     tsconfig: join(dir, 'client', 'tsconfig.json'),
     banner: {
-      js: `${INCLUDED}\nwindow.__ModuleLoader__.load({ id: ${JSON.stringify(name)}, factory: (require) => { var module = { exports: {} }; var exports = module.exports;`,
+      js: `${INCLUDED[name] ?? ''}\nwindow.__ModuleLoader__.load({ id: ${JSON.stringify(name)}, factory: (require) => { var module = { exports: {} }; var exports = module.exports;`,
     },
     footer: { js: 'return module.exports; } });' },
   })

@@ -140,9 +140,17 @@ describe('a host that drains', () => {
     await host.whenWork('open', 'completed')
     await settleDown()
     expect((await host.work('next')).status).not.toMatch(/completed|failed/u)
+    const wakes = async () => [...(await host.graph()).wakes.values()]
+    await until(async () => (await wakes()).some(({ attempts }) => attempts > 0))
+    await settleDown()
+    // The attempt is neither lost nor spent: the next host makes it.
+    expect((await wakes()).map(({ attempts, status }) => `${status} ${attempts}`)).toEqual(['running 1'])
     const later = await Host.boot({ folder: await host.remains() })
     await later.root('root', { resume: true })
     await later.whenWork('next', 'completed')
     expect((await later.work('open')).status).toBe('completed')
+    await until(async () =>
+      [...(await later.graph()).wakes.values()].every(({ status }) => status === 'delivered'),
+    )
   })
 })

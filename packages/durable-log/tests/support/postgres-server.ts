@@ -28,17 +28,20 @@ interface Binaries {
   readonly postgres: string
 }
 
-type User = { readonly uid: number; readonly gid: number } | Record<string, never>
+type User = typeof SERVER_USER
 
 const NOBODY = 65534
+/** Who the server runs as: this process's user, or `nobody` where that is root. */
+export const SERVER_USER: { readonly uid?: number; readonly gid?: number } =
+  process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
 /** The shell outlives a killed parent for the moment it takes to notice the closed pipe. */
 const GUARD = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$0"'
 
 /** @param settings of the server, for instance `fsync=off` where nothing must survive. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'durable-log-postgres-'))
-  const user: User = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
+  const user = SERVER_USER
+  own(folder, user)
   try {
     const binaries = await reachableBinaries(folder, user)
     const password = randomBytes(12).toString('hex')
@@ -92,7 +95,7 @@ function initialise(binaries: Binaries, folder: string, data: string, password: 
   const passwordFile = join(folder, 'password')
   writeFileSync(passwordFile, `${password}\n`)
   mkdirSync(data, { mode: 0o700 })
-  if (user.uid !== undefined) for (const path of [passwordFile, data]) chownSync(path, user.uid, user.gid)
+  for (const path of [passwordFile, data]) own(path, user)
   const { status, stderr, error } = spawnSync(
     binaries.initdb,
     [
@@ -108,6 +111,10 @@ function initialise(binaries: Binaries, folder: string, data: string, password: 
     { ...user, encoding: 'utf8' },
   )
   if (status !== 0) throw new Error(`initdb failed: ${stderr}`, { cause: error })
+}
+
+function own(path: string, { uid, gid }: User): void {
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
 }
 
 async function freePort(): Promise<number> {

@@ -77,19 +77,34 @@ function spread(count: number, limit: number, offset: number): readonly number[]
 
 async function record(open: OpenGraphStore, { check }: Clause): Promise<readonly Call[]> {
   return withStore(open, async ({ store }) => {
-    const calls: Call[] = []
+    const groups: Call[][] = []
+    let underWay = 0
     await check(
       through(store, async (method, args) => {
-        const at = calls.length
-        // Its place is taken when it is called, so that calls made at once keep their order.
-        calls.push({ method, args, outcome: undefined })
+        // Calls made at once are one group; each has its place from its beginning.
+        if (underWay === 0) groups.push([])
+        const group = groups.at(-1) ?? []
+        const at = group.length
+        group.push({ method, args, outcome: undefined })
+        underWay += 1
         const outcome = await outcomeOf(invoke(store, method, args))
-        calls[at] = { method, args, outcome: outcome.told }
+        underWay -= 1
+        group[at] = { method, args, outcome: outcome.told }
         return outcome.pass()
       }),
     )
-    return calls
+    return groups.flatMap((group) => group.toSorted((one, other) => rankOf(one) - rankOf(other)))
   })
+}
+
+/**
+ * Which of several calls made at once comes first is the medium's choice. Played one after the other they
+ * come out the same where those that won come first and those that were refused come last.
+ */
+function rankOf({ outcome }: Call): number {
+  if (typeof outcome !== 'object' || outcome === null) return 1
+  if ('refused' in outcome) return 2
+  return 'created' in outcome && outcome.created === true ? 0 : 1
 }
 
 /** One call after the other, undisturbed. @returns how many writes were made before each, and in all. */

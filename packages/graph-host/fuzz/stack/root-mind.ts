@@ -70,7 +70,8 @@ export class RootMind {
     if (isOver) return { kind: 'say', text: 'enough for now' }
     if (this.calls >= MAX_CALLS && state !== undefined) return this.rest(state)
     if (state === undefined || state.closed) {
-      return this.budget > 0 ? this.open() : { kind: 'say', text: 'all is finished' }
+      // What was cut off before it was kept did not happen: the first graph is opened in any case.
+      return this.budget > 0 || state === undefined ? this.open() : { kind: 'say', text: 'all is finished' }
     }
     if (this.budget > 0) return this.act(state)
     if (state.counts.pending === 0) return this.finish(state)
@@ -83,7 +84,7 @@ export class RootMind {
   }
 
   private open(): Decision {
-    this.budget -= 1
+    this.budget = Math.max(0, this.budget - 1)
     const addWork = this.newWorks(undefined)
     const draft = this.random.below(5) === 0 ? { draft: 'open' } : {}
     return this.call('update_agent_graph', { addWork, ...draft })

@@ -1,0 +1,38 @@
+/** The browser half of dsh-agent-loop-host: the tab Lanes. It needs only what every page of DSH has. */
+import type { ClientContext, SessionId } from '@deepseek-ai/dsh-client-runtime/client'
+import { LocaleSource } from '@dsh-graph/page-locale'
+import { lanesDoor, type LanesDoor } from './door.ts'
+import { LanesPage } from './lanes-page.tsx'
+import { addStyle } from './style.ts'
+import { wordsFor } from './words.ts'
+
+export const inject = ['slots']
+
+export function apply(ctx: ClientContext): void {
+  ctx.effect(() => addStyle(), 'lanes style')
+  const locale = new LocaleSource(ctx)
+  const door = lanesDoor((...request) => fetch(...request))
+  ctx.slots.inject('conversation.view', () =>
+    ctx.slots.register(
+      {
+        name: 'conversation.view',
+        id: 'dsh-lanes',
+        order: 45,
+        label: () => wordsFor(locale.getSnapshot()).say('tab'),
+        inject: () => ({ door, hooks: { locale } }),
+      },
+      LanesTab,
+    ),
+  )
+}
+
+interface Face {
+  readonly door: LanesDoor
+  readonly sessionId: SessionId
+  readonly useLocale: <T>(select: (locale: string) => T) => T
+}
+
+function LanesTab({ door, sessionId, useLocale }: Face) {
+  const words = wordsFor(useLocale((locale) => locale))
+  return <LanesPage key={sessionId} door={door} sessionId={sessionId} words={words} />
+}
