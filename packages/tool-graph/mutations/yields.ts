@@ -47,7 +47,7 @@ export const mutations: readonly Mutation[] = [
     spec: 'yield.spec.ts',
   },
   {
-    title: 'is another wait when it waits for something else',
+    title: 'with other words keeps the newer ones',
     file: 'yield-graph.ts',
     search: '&& wait?.reason === reason',
     replace: '',
@@ -89,11 +89,11 @@ export const mutations: readonly Mutation[] = [
     spec: 'view.spec.ts',
   },
   {
-    title: 'refuses another root, a child session',
+    title: 'a child session is refused by the tools themselves',
     file: 'tools.ts',
     search: 'if (agent === undefined || !isRootAgent(agent))',
     replace: 'if (agent === undefined)',
-    spec: 'tool-calls.spec.ts',
+    spec: 'foreign.spec.ts',
   },
   {
     title: 'refuses another root, a child session',

@@ -1,8 +1,21 @@
 /** A root and the graph of another root of the same store: it can neither be read nor touched, by no door. */
 import { expect, it } from 'vitest'
-import { createAgentGraphController, type UpdateAnswer } from '../src/index.ts'
+import { createAgentGraphController, registerAgentGraphTools, type UpdateAnswer } from '../src/index.ts'
 import { bootDsh, callTool, makeAgent, makeController, mountTools, onEnd, textOf, until } from './host.ts'
 import { eager, work } from './rig.ts'
+
+it('a child session is refused by the tools themselves, also where a host would serve it', async () => {
+  const ctx = await bootDsh()
+  const root = await makeAgent(ctx, 'root')
+  const child = await makeAgent(ctx, 'child', root)
+  registerAgentGraphTools(ctx)
+  const { controller } = await makeController('child', { executor: eager() })
+  ctx.provide('agentGraphController', { forSession: () => controller })
+  for (const name of ['view', 'update', 'yield']) {
+    const refused = await callTool(ctx, child, `${name}_agent_graph`, { addWork: [work('a')] })
+    expect(refused.error?.info?.code).toBe('not_root_session')
+  }
+})
 
 it('a graph of another root is unknown to every call that names it', async () => {
   const ctx = await bootDsh()

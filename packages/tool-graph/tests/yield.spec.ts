@@ -48,6 +48,19 @@ describe.each(MEDIA)('yield_agent_graph, on %s', (medium) => {
     expect((await rig.state()).wait?.until).toBe('all')
   })
 
+  it('with other words keeps the newer ones, and the session is woken once', async () => {
+    const wakes = new HandWakes()
+    const rig = await openRig(medium, { wakes })
+    await rig.ask('update', { addWork: [work('a')] })
+    await until(() => rig.executor.started.length === 1)
+    for (const reason of ['a runs', 'a still runs']) await rig.ask('yield', { reason })
+    expect((await rig.state()).wait?.reason).toBe('a still runs')
+    await rig.end('a', done)
+    await until(() => wakes.delivered.length === 1)
+    await until(() => !rig.controller.expectsWake())
+    expect(wakes.delivered).toHaveLength(1)
+  })
+
   it('answers at once when something ended since the last view, once', async () => {
     const rig = await openRig(medium)
     await rig.ask('update', { addWork: [work('a'), work('b')] })
