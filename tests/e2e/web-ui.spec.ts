@@ -172,6 +172,21 @@ describe('the Graph tab', () => {
       expect(await first.seriousViolations()).toEqual([])
     })
 
+    it('says at the composer that the session supervises, and is switched off and on there', async () => {
+      const hint = first.id('dg-hint')
+      await expect.poll(() => hint.getAttribute('data-supervised')).toBe('true')
+      expect(await first.seriousViolations('[data-testid=dg-hint]')).toEqual([])
+      for (const [at, said] of [
+        ['false', 'supervises no graphs'],
+        ['true', 'operators do work in parallel'],
+      ] as const) {
+        await first.id('dg-hint-switch').click()
+        await expect.poll(() => hint.getAttribute('data-supervised')).toBe(at)
+        expect(await hint.innerText()).toContain(said)
+      }
+      await keepScreenshot(first.page, 'composer-hint')
+    })
+
     it('leads to the session that a work was done in', async () => {
       await first.id('dg-open-session').click()
       await first.view.waitFor({ state: 'detached' })

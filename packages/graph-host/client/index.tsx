@@ -12,6 +12,7 @@ import type { FeedPath } from '../src/feed/wire.ts'
 import { ChatLine } from './chat-line.tsx'
 import { graphNode, type GraphChatNode } from './chat-node.ts'
 import { CodeRow } from './code-row.tsx'
+import { ComposerHint } from './composer-hint.tsx'
 import { followCodeGraphs } from './code-views.ts'
 import { deskOf } from './desk.ts'
 import { FeedClient, type Socket, type SocketListener } from './feed-client.ts'
@@ -61,6 +62,12 @@ export function apply(ctx: ClientContext): void {
       GraphTab,
     ),
   )
+  ctx.slots.inject('conversation.composer.dock', () =>
+    ctx.slots.register(
+      { name: 'conversation.composer.dock', id: 'dsh-graph-hint', order: 60, inject: face },
+      GraphHint,
+    ),
+  )
   ctx.conversationEvents.register(graphNode)
   ctx.slots.inject('conversation.chat.node', () =>
     ctx.slots.register({ name: 'conversation.chat.node', key: 'dsh-graph', inject: face }, GraphNode),
@@ -95,6 +102,14 @@ function GraphTab({ sessionId, ...face }: Face & { sessionId: SessionId }) {
   return (
     <InPage {...face}>
       <GraphView key={sessionId} sessionId={sessionId} />
+    </InPage>
+  )
+}
+
+function GraphHint({ sessionId, ...face }: Face & { sessionId: SessionId }) {
+  return (
+    <InPage {...face}>
+      <ComposerHint key={sessionId} sessionId={sessionId} />
     </InPage>
   )
 }

@@ -20,7 +20,16 @@ const CONFIRMED = 'A person confirmed in the web app that it may run again.'
 type Ask = Readonly<Record<string, unknown>>
 type Answers = { readonly [E in FeedEndpoint]: (ask: Ask) => Promise<FeedCalls[E]['answer']> }
 
+/** Which sessions supervise graphs. */
+export interface Supervision {
+  /** `undefined` for a session that is not open in this process, or a child. */
+  of(sessionId: string): boolean | undefined
+  /** Resolves when the session's tools are as they should be. */
+  set(sessionId: string, supervised: boolean): Promise<void>
+}
+
 export interface FeedDeskDeps {
+  readonly supervision: Supervision
   readonly store: GraphControl
   readonly tickets: Tickets
   /** The registry of code graphs, while there is one. */
@@ -32,7 +41,7 @@ export class FeedDesk {
   private readonly acts: PersonActs
   private readonly answers: Answers
 
-  constructor({ store, tickets, codeGraphs }: FeedDeskDeps) {
+  constructor({ store, supervision, tickets, codeGraphs }: FeedDeskDeps) {
     this.store = store
     this.acts = new PersonActs(store)
     this.answers = {
@@ -47,6 +56,16 @@ export class FeedDesk {
         if (graph === undefined) throw new FeedError('not-found', `there is no code graph ${name}`)
         const { description, nodes, edges, note } = graph
         return { name, description, nodes, edges, ...(note === undefined ? {} : { note }) }
+      },
+      supervision: async (ask) => ({ supervised: supervision.of(idIn(ask, 'sessionId')) ?? null }),
+      supervise: async (ask) => {
+        const sessionId = idIn(ask, 'sessionId')
+        if (typeof ask['supervised'] !== 'boolean')
+          throw new FeedError('invalid', 'supervised must be a boolean')
+        if (supervision.of(sessionId) === undefined)
+          throw new FeedError('not-found', `session ${sessionId} is not open here, or no root session`)
+        await supervision.set(sessionId, ask['supervised'])
+        return { supervised: supervision.of(sessionId) ?? null }
       },
       stop: (ask) => this.stop(ask),
       retry: (ask) => this.retry(ask),

@@ -3,7 +3,9 @@
  * calls beside it. Everything ends with the context.
  */
 import type { Context } from '@deepseek-ai/cordis'
+import { SessionId } from '@deepseek-ai/dsh-session'
 import type { GraphControl } from 'dsh-graph-control'
+import { isRootAgent, supervises, switchSupervision } from 'dsh-tool-graph'
 import { CodeRuns } from './code-runs.ts'
 import { FeedDesk } from './feed-calls.ts'
 import { FeedSocket } from './feed-socket.ts'
@@ -22,6 +24,13 @@ export function serveFeed(ctx: Context, store: GraphControl): void {
     const desk = new FeedDesk({
       store,
       tickets,
+      supervision: {
+        of: (sessionId) => {
+          const agent = ctx.agents.get(SessionId(sessionId))
+          return agent === undefined || !isRootAgent(agent) ? undefined : supervises(agent)
+        },
+        set: (sessionId, supervised) => switchSupervision(ctx, sessionId, supervised),
+      },
       codeGraphs: () => ctx.get('graphTools') as CodeGraphs | undefined,
     })
     const runs = new CodeRuns(web)

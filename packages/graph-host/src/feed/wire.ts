@@ -191,6 +191,16 @@ export interface FeedCalls {
     readonly ask: { readonly name: string }
     readonly answer: CodeGraphCard
   }
+  /** Whether the session supervises graphs; `null` for one that is not open in this process, or a child. */
+  readonly supervision: {
+    readonly ask: { readonly sessionId: string }
+    readonly answer: { readonly supervised: boolean | null }
+  }
+  /** A person switches it, for good. Idempotent. */
+  readonly supervise: {
+    readonly ask: { readonly sessionId: string; readonly supervised: boolean }
+    readonly answer: { readonly supervised: boolean | null }
+  }
   readonly stop: {
     readonly ask: {
       readonly sessionId: string

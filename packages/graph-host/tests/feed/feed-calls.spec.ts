@@ -12,11 +12,18 @@ let store: GraphControlStore
 let desk: FeedDesk
 let graph: ScriptedGraph
 let tickets: Tickets
+/** The root sessions that are open here, and whether they supervise. */
+let switches: Map<string, boolean>
 
 beforeEach(async () => {
   store = await GraphControlStore.open(memoryLog())
   tickets = new Tickets()
-  desk = new FeedDesk({ store, tickets, codeGraphs: () => undefined })
+  switches = new Map([[ROOT, true]])
+  const supervision = {
+    of: (sessionId: string) => switches.get(sessionId),
+    set: async (sessionId: string, supervised: boolean) => void switches.set(sessionId, supervised),
+  }
+  desk = new FeedDesk({ store, tickets, supervision, codeGraphs: () => undefined })
   graph = await ScriptedGraph.open(store, ROOT)
   await graph.add({ workId: 'a', title: 'First' }, { workId: 'b', inputIds: ['a'] }, { workId: 'c' })
 })
@@ -31,6 +38,26 @@ function ask<E extends FeedEndpoint>(endpoint: E, more: object = {}): Promise<Fe
 async function statusOf(workId: string): Promise<string | undefined> {
   return (await graph.state()).works.get(workId)?.status
 }
+
+describe('supervision', () => {
+  it('is told for a root that is open here, and for no other session', async () => {
+    expect(await ask('supervision')).toEqual({ supervised: true })
+    expect(await ask('supervision', { sessionId: 'a-child' })).toEqual({ supervised: null })
+  })
+
+  it('is switched by a person, as often as they like', async () => {
+    for (const supervised of [false, false, true])
+      expect(await ask('supervise', { supervised })).toEqual({ supervised })
+  })
+
+  it('is not switched by what cannot be meant, nor for a session that is not there', async () => {
+    await expect(ask('supervise', { supervised: 'yes' })).rejects.toMatchObject({ code: 'invalid' })
+    await expect(ask('supervise', { sessionId: 'gone', supervised: true })).rejects.toMatchObject({
+      code: 'not-found',
+    })
+    expect([...switches]).toEqual([[ROOT, true]])
+  })
+})
 
 describe('reading', () => {
   it('gives a ticket that the socket takes', async () => {
