@@ -120,6 +120,6 @@ function requirePatience(refusals: number): void {
   if (refusals < MAX_REFUSALS) return
   throw new AgentGraphError(
     'polling',
-    `${refusals} calls in a row were refused or changed nothing in this turn; end it, and tell the user what you could not do`,
+    `${refusals} calls in a row were refused in this turn, or changed nothing; end it, and tell the user what you could not do`,
   )
 }
