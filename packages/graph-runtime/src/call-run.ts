@@ -64,12 +64,17 @@ export class CallRun {
   }
 
   private async leaveThread(): Promise<void> {
-    const { name, thread, services } = this.parts
+    const { name, thread, scope, services } = this.parts
     try {
-      await thread.delete()
+      await scope.outlast(thread.delete(), () => this.complainOf('deleting its thread'))
     } catch (error) {
       services?.warn(`graph "${name}": the thread of a call was not deleted: ${messageOf(error)}`)
     }
+  }
+
+  private complainOf(what: string): void {
+    const { name, services } = this.parts
+    services?.warn(`graph "${name}": ${what} ignores the abort and is left behind`)
   }
 
   private async conversed(input: unknown): Promise<unknown> {
@@ -113,7 +118,8 @@ export class CallRun {
     const { drain, inherit } = settings
     try {
       const { config, tell } = this
-      const state = await runGraph(graph, input, { config, signal: scope.signal, drain, inherit, tell })
+      const running = runGraph(graph, input, { config, signal: scope.signal, drain, inherit, tell })
+      const state = await (drain ? running : scope.outlast(running, () => this.complainOf('its run')))
       // A graph that ignores its signal may still come to an end; what it brings is too late.
       scope.check()
       return state

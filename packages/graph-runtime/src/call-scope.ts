@@ -8,6 +8,9 @@ import { GraphTimeoutError, GraphUnmountedError } from './errors.ts'
 /** Longest delay a Node timer can wait; a longer budget is as good as none. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
+/** How long what heeds the signal may take to end after an abort; what takes longer is left behind. */
+export const GRACE_MS = 5_000
+
 export interface CallScopeOptions {
   readonly graph: string
   /** The caller's cancellation; its reason is passed on. */
@@ -58,6 +61,31 @@ export class CallScope {
     try {
       return await Promise.race([promise, aborted])
     } finally {
+      this.signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /**
+   * Waits for something that was given the signal and should end by itself, after an abort for
+   * {@link GRACE_MS} at most. Nothing of ours stays on the signal.
+   *
+   * @param left told when it is left behind.
+   * @throws the reason of the abort, when it is.
+   */
+  async outlast<T>(waited: T | PromiseLike<T>, left?: () => void): Promise<T> {
+    const { promise: over, reject } = Promise.withResolvers<never>()
+    let grace: ReturnType<typeof setTimeout> | undefined
+    const leave = (): void => {
+      left?.()
+      reject(this.signal.reason)
+    }
+    const onAbort = (): void => void (grace = setTimeout(leave, GRACE_MS))
+    if (this.signal.aborted) onAbort()
+    else this.signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await Promise.race([waited, over])
+    } finally {
+      clearTimeout(grace)
       this.signal.removeEventListener('abort', onAbort)
     }
   }

@@ -3,8 +3,10 @@
  * way; an interrupted state carries `__interrupt__`, a list of questions that is empty at a static
  * breakpoint. Asking somebody is not this file's matter.
  */
+import type { JsonValue } from '@deepseek-ai/dsh-tools'
 import { GraphInterruptedError, type GraphInterrupt } from './errors.ts'
 import { findLossy } from './lossless.ts'
+import { compactJson } from './pretty-json.ts'
 
 /** Key of the state under which LangGraph lists what it stopped at. */
 export const INTERRUPTS = '__interrupt__'
@@ -50,7 +52,7 @@ export function interruptsOf(state: unknown): readonly GraphInterrupt[] | undefi
 
 function shown(interrupts: readonly GraphInterrupt[]): string {
   const text = interrupts
-    .map(({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)))
+    .map(({ value }) => (typeof value === 'string' ? value : compactJson(value as JsonValue)))
     .join('; ')
   return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text
 }

@@ -16,7 +16,8 @@ function label(text: string): string {
   const escaped = Array.from(text, (character) =>
     HARMLESS.test(character) ? character : `#${character.codePointAt(0)};`,
   )
-  return `"${escaped.join('')}"`
+  // Mermaid takes no empty label.
+  return `"${escaped.join('') || ' '}"`
 }
 
 interface Drawable {

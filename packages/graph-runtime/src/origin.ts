@@ -5,7 +5,9 @@
  */
 import type { Origin } from './definition-record.ts'
 
-const FRAME = /\(?((?:file:\/\/)?(?:[A-Za-z]:)?[^\s():]+):(\d+):(\d+)\)?$/
+/** `at <function> (<place>)`, or `at <place>` at the top of a module; a place may hold spaces and brackets. */
+const FRAME = /^at (?:async )?(?:.*? \((?<inner>.+)\)|(?<bare>.+))$/u
+const PLACE = /^(?<file>.+):(?<line>\d+):(?<column>\d+)$/u
 
 function capture(below: (...args: never[]) => unknown): { readonly stack?: unknown } {
   const holder = {}
@@ -22,10 +24,12 @@ function capture(below: (...args: never[]) => unknown): { readonly stack?: unkno
 }
 
 function parse(stack: unknown): Origin {
-  const frame = typeof stack === 'string' ? FRAME.exec(stack.split('\n').at(-1)?.trim() ?? '') : null
-  if (frame?.[1] === undefined) return { file: undefined, place: undefined }
-  const file = frame[1].replace(/[?#].*$/, '')
-  return { file, place: `${file}:${frame[2]}:${frame[3]}` }
+  const last = typeof stack === 'string' ? (stack.split('\n').at(-1)?.trim() ?? '') : ''
+  const frame = FRAME.exec(last)?.groups
+  const found = PLACE.exec(frame?.['inner'] ?? frame?.['bare'] ?? '')?.groups
+  if (found?.['file'] === undefined) return { file: undefined, place: undefined }
+  const file = found['file'].replace(/[?#].*$/, '')
+  return { file, place: `${file}:${found['line']}:${found['column']}` }
 }
 
 /**

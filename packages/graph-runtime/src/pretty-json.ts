@@ -32,7 +32,8 @@ function isDeeperThan(root: JsonValue, limit: number): boolean {
 /** Text that is ready, or a value still to be written. */
 type Pending = { readonly text: string } | { readonly value: JsonValue }
 
-function compactJson(root: JsonValue): string {
+/** JSON without white space, of any lossless JSON value. */
+export function compactJson(root: JsonValue): string {
   const chunks: string[] = []
   const pending: Pending[] = [{ value: root }]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

@@ -3,11 +3,12 @@
  * graph resumes with. A graph that gave a schema of the answer gets a value that fits it; what does not
  * fit is told, so that the person can be asked again. Pure.
  */
-import { validateJsonSchemaValue, type JsonSchemaNode } from '@deepseek-ai/dsh-tools'
+import { validateJsonSchemaValue, type JsonSchemaNode, type JsonValue } from '@deepseek-ai/dsh-tools'
 import { payloadChoices, schemaChoices, type Choice } from './choices.ts'
 import type { GraphInterrupt } from './errors.ts'
 import { toSchemaSubset } from './json-schema-subset.ts'
 import type { Answers, Question, QuestionOption } from './person.ts'
+import { prettyJson } from './pretty-json.ts'
 import type { RawJsonSchema } from './zod-json.ts'
 
 /** The value to resume with, or why there is none. */
@@ -65,11 +66,11 @@ function wordingOf(value: unknown): Wording {
   if (typeof value === 'string')
     return { question: isText(value) ? clipped(value) : 'The graph asks for an answer.' }
   const key = isRecord(value) ? TEXT_KEYS.find((name) => isText(value[name])) : undefined
-  if (!isRecord(value) || key === undefined) return { question: clipped(JSON.stringify(value, null, 2)) }
+  if (!isRecord(value) || key === undefined) return { question: clipped(prettyJson(value as JsonValue)) }
   const { [key]: text, options: _o, choices: _c, ...rest } = value
   const question = clipped(text as string)
   if (Object.keys(rest).length === 0) return { question }
-  return { question, detail: clipped(JSON.stringify(rest, null, 2)) }
+  return { question, detail: clipped(prettyJson(rest as JsonValue)) }
 }
 
 /** A typed answer, out of free text. */

@@ -46,27 +46,28 @@ export class GraphRoutingAgent {
     const release = this.hold(life)
     try {
       life.check()
-      return await this.round(request, life.signal).run()
+      return await this.round(request, life).run()
     } finally {
       life.release()
       release()
     }
   }
 
-  private round(request: GraphRoutingRequest, signal: AbortSignal): RoutingRound {
+  private round(request: GraphRoutingRequest, life: CallScope): RoutingRound {
     const graphs = this.ctx.get('graphTools')
     const llm = this.ctx.get('llm')
     if (graphs === undefined) throw missing('ctx.graphTools', 'load the dsh-graph-runtime plugin')
     if (llm === undefined) throw missing('ctx.llm', 'route where a model can be called')
     const scope = request.agent ?? scopeOf(this.ctx)
-    const events = new RoutingEvents(this.ctx, scope)
+    const events = new RoutingEvents(this.ctx, scope, life)
     return new RoutingRound({
       config: this.config,
       request,
       registry: { graphs, scope },
       llm,
       events,
-      signal,
+      life,
+      signal: life.signal,
     })
   }
 

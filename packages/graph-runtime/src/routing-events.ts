@@ -4,6 +4,7 @@
  */
 import { Context } from '@deepseek-ai/cordis'
 import { scopeTarget, type ScopeKey } from '@deepseek-ai/dsh-scope'
+import type { CallScope } from './call-scope.ts'
 import type {
   GraphToolsExecution,
   GraphToolsOutcome,
@@ -18,20 +19,24 @@ const SHADOW = Symbol.for('cordis.shadow')
 export class RoutingEvents {
   private readonly ctx: Context
   private readonly carrier: Context
+  private readonly life: CallScope
 
-  /** @param scope whose listeners are asked besides the global ones. */
-  constructor(ctx: Context, scope: ScopeKey | undefined) {
+  /**
+   * @param scope whose listeners are asked besides the global ones.
+   * @param life a listener that never answers is left behind a while after its abort.
+   */
+  constructor(ctx: Context, scope: ScopeKey | undefined, life: CallScope) {
     this.ctx = ctx
+    this.life = life
     this.carrier = carrierOf(ctx, scope)
   }
 
   /** @throws {TypeError} a listener that answers with no decision; what a listener throws. */
   async before(execution: GraphToolsExecution): Promise<GraphToolsPreDecision> {
-    const decision: unknown = await this.ctx.waterfall(
-      this.carrier,
-      'graphTools/pre-execute',
-      execution,
-      (): GraphToolsPreDecision => ({ kind: 'allow' }),
+    const decision: unknown = await this.life.outlast(
+      this.ctx.waterfall(this.carrier, 'graphTools/pre-execute', execution, (): GraphToolsPreDecision => ({
+        kind: 'allow',
+      })),
     )
     if (kindOf(decision) === 'allow') return { kind: 'allow' }
     if (kindOf(decision) === 'deny') return { kind: 'deny', reason: reasonIn(decision, 'denied', execution) }
@@ -40,12 +45,14 @@ export class RoutingEvents {
 
   /** @throws {TypeError} a listener that answers with no decision; what a listener throws. */
   async after(execution: GraphToolsExecution, outcome: GraphToolsOutcome): Promise<GraphToolsPostDecision> {
-    const decision: unknown = await this.ctx.waterfall(
-      this.carrier,
-      'graphTools/post-execute',
-      execution,
-      outcome,
-      (): GraphToolsPostDecision => ({ kind: 'accept' }),
+    const decision: unknown = await this.life.outlast(
+      this.ctx.waterfall(
+        this.carrier,
+        'graphTools/post-execute',
+        execution,
+        outcome,
+        (): GraphToolsPostDecision => ({ kind: 'accept' }),
+      ),
     )
     if (kindOf(decision) === 'accept') return decision as GraphToolsPostDecision
     if (kindOf(decision) === 'block')

@@ -89,7 +89,8 @@ async function runTool(tool: ToolDefinition, call: FallbackCall): Promise<JsonVa
   const scope = new CallScope({ graph: tool.name, signal: call.signal, timeoutMs: tool.timeoutMs })
   try {
     scope.check()
-    const value = await tool.execute({}, runContext(tool.name, scope.signal, call.agent))
+    const running = tool.execute({}, runContext(tool.name, scope.signal, call.agent))
+    const value = await scope.outlast(running)
     scope.check()
     const lossy = findLossy(value)
     if (lossy !== undefined)

@@ -3,6 +3,7 @@
  * not, and again. Lives for one `route`; services are looked up by the router.
  */
 import type { TokenUsage } from '@deepseek-ai/dsh-llm'
+import type { CallScope } from './call-scope.ts'
 import { judge, type Judged } from './routing-choice.ts'
 import type { CheckedRouting } from './routing-config.ts'
 import { GraphRoutingError, GraphRoutingModelError, type GraphRoutingTrace } from './routing-errors.ts'
@@ -21,6 +22,8 @@ export interface RoundParts {
   readonly registry: Registry
   readonly llm: ModelStream
   readonly events: RoutingEvents
+  /** The cancellation of the routing, and its signal. */
+  readonly life: CallScope
   readonly signal: AbortSignal
 }
 
@@ -69,13 +72,14 @@ export class RoutingRound {
 
   /** @throws {GraphRoutingModelError} a call that failed, or one that ended before it could choose. */
   private async ask(entries: readonly GraphEntry[]): Promise<ModelAnswer> {
-    const { config, llm, signal } = this.parts
-    const answer = await callModel(llm, {
+    const { config, llm, life, signal } = this.parts
+    const request = {
       ...config.call,
       messages: this.transcript.messages(),
       tools: toolSchemas(entries),
       signal,
-    })
+    }
+    const answer = await life.outlast(callModel(llm, request))
     this.usage = Object.freeze(addUsage(this.usage, answer.usage))
     if (answer.kind === 'failure') {
       throw new GraphRoutingModelError(answer.finish, answer.failure, this.trace())

@@ -104,7 +104,8 @@ export interface GraphSettings {
   readonly applyDefaults?: boolean
   /**
    * Lets an aborted call end only when the nodes that run have ended. LangGraph is then asked to stop
-   * after them (`config.control.drainRequested`), and their `config.signal` does not abort. Default: `false`.
+   * after them (`config.control.drainRequested`), and their `config.signal` does not abort. Without it
+   * what ignores the abort is left behind after five seconds. Default: `false`.
    */
   readonly drain?: boolean
   /** Makes the result out of the final state. Default: the state. */

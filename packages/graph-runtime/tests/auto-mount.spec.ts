@@ -1,6 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { StateGraph } from '@langchain/langgraph'
-import { describe, expect, it, vi } from 'vitest'
-import { createGraphDefinition, defineGraph } from '../src/index.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createGraphDefinition, defineGraph, type PublishedGraphDefinition } from '../src/index.ts'
 import { echoBuilder, topicOnly } from './graphs.ts'
 import { bootGraphs, bootTools, define, errorOf, published, valueOf } from './host.ts'
 
@@ -215,6 +220,33 @@ describe('a name that is defined again', () => {
     expect(host.graphTools().get('from_two_files')?.description).toBe('defined in one.ts')
     expect(host.warnings()).toEqual([expect.stringMatching(/defined at .*two\.ts:\d+:\d+\) is skipped/)])
   })
+
+  it.each(['graphs (copy) of me', 'plain', 'at (:1:2) x'])(
+    'goes to the newer module in a folder called "%s", module or script',
+    async (folder) => {
+      const host = await bootGraphs()
+      const dir = mkdtempSync(join(tmpdir(), 'graphs-'))
+      onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+      const file = (name: string) => join(dir, folder, name)
+      mkdirSync(join(dir, folder))
+      const options = `{ name: 'edited', description: String(version), parameters: {}, build: () => ({ invoke: async () => ({}) }) }`
+      writeFileSync(file('graphs.mjs'), `export const make = (define, version) => define(${options})\n`)
+      writeFileSync(file('top.cjs'), `module.exports = (define, version) => define(${options})\n`)
+      const module = (await import(/* @vite-ignore */ pathToFileURL(file('graphs.mjs')).href)) as {
+        make: (define: unknown, version: number) => PublishedGraphDefinition
+      }
+      const script = createRequire(import.meta.url)(file('top.cjs')) as typeof module.make
+      for (const make of [module.make, script]) {
+        const first = make(defineGraph, 1)
+        await Promise.resolve()
+        const second = published(make(defineGraph, 2))
+        expect(host.graphTools().get('edited')?.description).toBe('2')
+        second.dispose()
+        first.dispose()
+      }
+      expect(host.warnings()).toEqual([])
+    },
+  )
 
   it('goes to the newer module when the same file is evaluated again', async () => {
     const host = await bootGraphs()

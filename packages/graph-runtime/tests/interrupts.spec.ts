@@ -1,6 +1,14 @@
 import { getEventListeners } from 'node:events'
 import { isJsonValue } from '@deepseek-ai/dsh-session'
-import { Annotation, entrypoint, interrupt, MemorySaver, START, StateGraph } from '@langchain/langgraph'
+import {
+  Annotation,
+  Command,
+  entrypoint,
+  interrupt,
+  MemorySaver,
+  START,
+  StateGraph,
+} from '@langchain/langgraph'
 import { describe, expect, it, vi } from 'vitest'
 import {
   createGraphDefinition,
@@ -112,6 +120,26 @@ describe('a question of a graph', () => {
     expect(number.question?.detail).toBe('Answer with a whole number. (at least 1)')
     const object = await answered('?', () => ({ custom: '{"n":1}' }), z.object({ n: z.number() }))
     expect(object.question?.detail).toMatch(/^Answer with JSON that fits this schema:\n\{/)
+  })
+
+  it.each([
+    ['lists', (value: unknown) => [value]],
+    ['objects', (value: unknown) => ({ a: value })],
+  ])('may be nested in 100,000 %s, for the error and for the person', async (_of, wrap) => {
+    let value: unknown = 'deep down'
+    for (let depth = 0; depth < 100_000; depth++) value = wrap(value)
+    // A memory of LangGraph cannot keep such a thing; an object of one's own can.
+    const invoke = async (input: unknown) =>
+      input instanceof Command ? { input: 'gone on' } : { __interrupt__: [{ id: 'q', value }] }
+    const build = () => ({ invoke, lg_is_pregel: true, checkpointer: new MemorySaver() })
+    const { host, call } = await mounted({ build })
+    const { code, message } = errorOf(await call())
+    expect(code).toBe('GRAPH_INTERRUPTED')
+    expect(message.length).toBeLessThan(3_000)
+    const { asked, answer } = answering(() => ({ custom: 'aye' }))
+    await loadQuestions(host.ctx, answer)
+    expect(valueOf(await call())).toEqual({ input: 'gone on' })
+    expect(asked[0]?.questions[0]?.question.length).toBeLessThan(5_000)
   })
 
   it('is told to programs with the schema of its answer, as plain JSON', async () => {

@@ -98,7 +98,7 @@ describe('the picture of a graph', () => {
   })
 
   it('gives safe ids and quoted labels to whatever nodes are called (4.8 row 67)', async () => {
-    const names = ['x_graph', 'end', 'a[b]', 'say "hi"', '# <b>&`x`', 'subgraph', 'grüße']
+    const names = ['x_graph', 'end', 'a[b]', 'say "hi"', '# <b>&`x`', 'subgraph', 'grüße', '']
     const build = () => {
       let builder = new StateGraph(State) as unknown as {
         addNode(name: string, run: () => object): typeof builder
@@ -117,6 +117,7 @@ describe('the picture of a graph', () => {
       '  n5["#35; #60;b#62;#38;#96;x#96;"]',
       '  n6["subgraph"]',
       '  n7["grüße"]',
+      '  n8[" "]',
     ])
     for (const line of picture.mermaid.split('\n').slice(1)) {
       expect(line).toMatch(/^ {2}n\d+(\(\["[^"]*"\]\)|\["[^"]*"\]| -->( n\d+)| -\.-> n\d+)$/)

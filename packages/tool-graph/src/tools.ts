@@ -84,16 +84,23 @@ function retell(error: unknown): never {
   throw error
 }
 
-/** Counts the refusals of a call, those of its arguments included. */
-function counted<A>(
-  loops: TurnLoops,
-  body: (args: unknown, exec: ToolRunContext) => Promise<A>,
-): (args: unknown, exec: ToolRunContext) => Promise<A> {
+type Body<A> = (args: unknown, exec: ToolRunContext) => Promise<A>
+
+/** Counts the calls that had no effect, those whose arguments are refused included. */
+function counted<A>(loops: TurnLoops, body: Body<A>, hadEffect: (answer: A) => boolean): Body<A> {
   return (args, exec) => {
     const { agent } = exec
     return agent === undefined
       ? body(args, exec)
-      : loops.attempt(agent, lastTurn(agent), () => body(args, exec))
+      : loops.attempt(agent, lastTurn(agent), { doing: () => body(args, exec), hadEffect })
+  }
+}
+
+/** Counts the refusals of a view. */
+function looked<A>(loops: TurnLoops, body: Body<A>): Body<A> {
+  return (args, exec) => {
+    const { agent } = exec
+    return agent === undefined ? body(args, exec) : loops.look(agent, lastTurn(agent), () => body(args, exec))
   }
 }
 
@@ -105,13 +112,13 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
       name: VIEW_TOOL,
       description: VIEW_DESCRIPTION,
       parameters: VIEW_PARAMETERS,
-      execute: async (args, exec) => {
+      execute: looked(loops, async (args, exec) => {
         const { agent, call, controller } = admit(ctx, VIEW_TOOL, exec)
         const input = parseViewInput(args)
         const advice = loops.view(agent, call.turn, input)
         const answer = (await controller.view(call, input)) as unknown as ViewAnswer
         return advice === undefined ? answer : { ...answer, advice }
-      },
+      }),
       render: (view) => [renderAnswer(view), ...(view.advice === undefined ? [] : [view.advice])].join('\n'),
       present: presentView,
     }),
@@ -119,10 +126,14 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
       name: UPDATE_TOOL,
       description: UPDATE_DESCRIPTION,
       parameters: UPDATE_PARAMETERS,
-      execute: counted(loops, async (args, exec) => {
-        const { call, controller } = admit(ctx, UPDATE_TOOL, exec)
-        return controller.update(call, parseUpdateInput(args))
-      }),
+      execute: counted(
+        loops,
+        async (args, exec) => {
+          const { call, controller } = admit(ctx, UPDATE_TOOL, exec)
+          return controller.update(call, parseUpdateInput(args))
+        },
+        (answer) => answer.update.created,
+      ),
       render: (answer) => renderUpdate(answer, answer.graph as unknown as GraphView),
       present: presentUpdate,
     }),
@@ -130,12 +141,16 @@ export function agentGraphTools(ctx: Context): readonly ToolDefinition[] {
       name: YIELD_TOOL,
       description: YIELD_DESCRIPTION,
       parameters: YIELD_PARAMETERS,
-      execute: counted(loops, async (args, exec) => {
-        const { call, controller } = admit(ctx, YIELD_TOOL, exec)
-        const answer = await controller.yield(call, parseYieldInput(args))
-        if (answer.deliveredOnIdle) exec.concludeTurn()
-        return answer
-      }),
+      execute: counted(
+        loops,
+        async (args, exec) => {
+          const { call, controller } = admit(ctx, YIELD_TOOL, exec)
+          const answer = await controller.yield(call, parseYieldInput(args))
+          if (answer.deliveredOnIdle) exec.concludeTurn()
+          return answer
+        },
+        () => true,
+      ),
       render: (answer) => renderYield(answer, answer.changed as unknown as GraphView | undefined),
       present: presentYield,
     }),

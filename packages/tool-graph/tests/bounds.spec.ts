@@ -193,7 +193,8 @@ describe('bounds', () => {
         work('y', { selectedResultInputs: select(33, 32) }),
       ],
     }
-    expect((await rig.refusal('update', past)).text).toContain('selects 65 results')
+    const { code, text } = await rig.refusal('update', past)
+    expect([code, text]).toEqual(['invalid_input', expect.stringContaining('selects 65 results')])
     await rig.say('update', {
       addWork: [
         work('x', { selectedResultInputs: select(0, 32) }),

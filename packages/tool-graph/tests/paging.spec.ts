@@ -1,6 +1,7 @@
 /** Paging through 10,000 works while they change: nothing twice, nothing missed that was there throughout. */
 import { describe, expect, it } from 'vitest'
 import type { GraphView } from '../src/index.ts'
+import { cursorFor } from '../src/view-cursor.ts'
 import { openRig, work, type Rig } from './rig.ts'
 
 const WORKS = 10_000
@@ -136,6 +137,9 @@ describe('paging through 10,000 works that change', () => {
   it('refuses a cursor of another graph and of another kind', async () => {
     const rig = await openRig()
     await rig.ask('update', { draft: 'open', addWork: [work('a')] })
+    const [, tag = ''] = /:(\w+)$/u.exec(cursorFor((await rig.state()).graphId, 'work', 1)) ?? []
+    for (const cursor of [`work:1.2:${tag}`, `ended:1.2:${tag}`, `since:1:${tag}`])
+      expect((await rig.refusal('view', { cursor })).code).toBe('invalid_input')
     for (const cursor of ['work:1:00000000', 'since:1.1:00000000', 'ended:x', 'since:1', '{"work":1}'])
       expect((await rig.refusal('view', { cursor })).code).toBe('invalid_input')
   })

@@ -58,6 +58,21 @@ describe('view_agent_graph', () => {
     expect(second.nextCursor).toBeUndefined()
   })
 
+  it('shows at most 64 of a list on a page, however little they say', async () => {
+    const { call } = await rig()
+    const ids = Array.from({ length: 130 }, (_, index) => `${index}`)
+    for (let from = 0; from < ids.length; from += 20) {
+      const some = ids.slice(from, from + 20)
+      await call('update', { ...(from === 0 ? { draft: 'open' } : {}), addWork: some.map(work) })
+      await call('update', { stop: some.map((targetId) => ({ targetId, reason: 'r' })) })
+    }
+    const first = await call('view', {})
+    expect(textOf(first)).toContain('130/130 ended')
+    const { endedCursor } = first.value as unknown as GraphView
+    const page = (await call('view', { cursor: endedCursor })).value as unknown as GraphView
+    expect(page.ended).toHaveLength(64)
+  })
+
   it('refuses a cursor that is not of this graph', async () => {
     const { call } = await rig()
     await call('update', { addWork: [work('a')] })

@@ -1,6 +1,6 @@
 /** What a yield waits for, when it does not, and that no wake is lost. */
 import { describe, expect, it } from 'vitest'
-import type { YieldAnswer } from '../src/index.ts'
+import type { GraphView, YieldAnswer } from '../src/index.ts'
 import { HandExecutor, HandWakes, until } from './host.ts'
 import { eager, MEDIA, openRig, work } from './rig.ts'
 
@@ -48,6 +48,19 @@ describe.each(MEDIA)('yield_agent_graph, on %s', (medium) => {
     expect((await rig.state()).wait?.until).toBe('all')
   })
 
+  it('with other words keeps the newer ones, and the session is woken once', async () => {
+    const wakes = new HandWakes()
+    const rig = await openRig(medium, { wakes })
+    await rig.ask('update', { addWork: [work('a')] })
+    await until(() => rig.executor.started.length === 1)
+    for (const reason of ['a runs', 'a still runs']) await rig.ask('yield', { reason })
+    expect((await rig.state()).wait?.reason).toBe('a still runs')
+    await rig.end('a', done)
+    await until(() => wakes.delivered.length === 1)
+    await until(() => !rig.controller.expectsWake())
+    expect(wakes.delivered).toHaveLength(1)
+  })
+
   it('answers at once when something ended since the last view, once', async () => {
     const rig = await openRig(medium)
     await rig.ask('update', { addWork: [work('a'), work('b')] })
@@ -62,6 +75,18 @@ describe.each(MEDIA)('yield_agent_graph, on %s', (medium) => {
       changed: { ended: [{ workId: 'a', status: 'failed' }] },
     })
     expect(await rig.ask('yield', {})).toMatchObject({ deliveredOnIdle: true })
+  })
+
+  it('tells only what ended since the last view', async () => {
+    const rig = await openRig(medium)
+    await rig.ask('update', { addWork: [work('a'), work('b'), work('c')] })
+    await until(() => rig.executor.started.length === 3)
+    for (const id of ['a', 'b'] as const) {
+      await rig.end(id, done)
+      await until(async () => (await rig.status(id)) === 'completed')
+      const { changed } = await rig.ask<YieldAnswer>('yield', {})
+      expect((changed as unknown as GraphView).ended.map(({ workId }) => workId)).toEqual([id])
+    }
   })
 
   it('waits for all in spite of what ended, and is answered at once when nothing is pending', async () => {

@@ -1,15 +1,17 @@
 /**
- * Shows that the tests notice faults. Each mutation of the lists beside this file is applied to a copy
- * of the package, alone, and its spec must then have a failed test with the requirement in its title.
- * The working tree is read and never written.
+ * Shows that the tests notice faults. Each mutation of the lists in `packages/<package>/mutations` is
+ * applied to a copy of the package, alone, and its spec must then have a failed test with the mutation's
+ * mark in its title. The working tree is read and never written. Build first: other packages are used
+ * as they are built.
  *
- * `node packages/graph-runtime/mutations/run.ts [list …]` runs all lists, or the named ones (`registry`).
+ * `node scripts/mutations.ts <package> [list …]` runs all lists, or the named ones (`registry`).
  * Prints a line for each mutation; exit 1 when one was not noticed or does not fit the code any more.
  * Mutations that do not fit are told before anything runs.
  */
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -20,13 +22,31 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import type { Mutation } from './mutation.ts'
 
-const own = resolve(import.meta.dirname, '..')
-const root = resolve(own, '../..')
+/** One small fault in the code, and the tests that must notice it. */
+interface Mutation {
+  /** Requirement, as it stands in brackets in the titles of the tests that must fail: `R106` for `(R106)`. */
+  readonly requirement?: string
+  /** Part of those titles, where there are no requirements with a number. */
+  readonly title?: string
+  /** File below `src`. */
+  readonly file: string
+  /** Text that occurs once in the file. */
+  readonly search: string
+  readonly replace: string
+  /** Spec below `tests`. */
+  readonly spec: string
+}
+
+const [packageName = '', ...wantedLists] = process.argv.slice(2)
+const root = resolve(import.meta.dirname, '..')
 
 /** Where the package lies in the copy, as in the repository. */
-const PLACE = join('packages', basename(own))
+const PLACE = join('packages', packageName)
+const own = join(root, PLACE)
+const listsDir = join(own, 'mutations')
+if (packageName === '' || !existsSync(listsDir))
+  throw new Error('name a package that has mutations: node scripts/mutations.ts <package> [list …]')
 
 /** One list's mutations, under its name. */
 interface MutationList {
@@ -35,15 +55,15 @@ interface MutationList {
 }
 
 async function loadLists(wanted: readonly string[]): Promise<MutationList[]> {
-  const names = readdirSync(import.meta.dirname)
+  const names = readdirSync(listsDir)
     .map((file) => basename(file, '.ts'))
-    .filter((name) => name !== 'run' && name !== 'mutation')
+    .filter((name) => name !== 'mutation')
   const unknown = wanted.filter((name) => !names.includes(name))
   if (unknown.length > 0) throw new Error(`no list ${unknown.join(', ')}; there are ${names.join(', ')}`)
   const chosen = wanted.length > 0 ? wanted : names
   return Promise.all(
     chosen.map(async (name) => {
-      const { mutations } = (await import(`./${name}.ts`)) as { mutations: readonly Mutation[] }
+      const { mutations } = (await import(join(listsDir, `${name}.ts`))) as { mutations: readonly Mutation[] }
       return { name, mutations }
     }),
   )
@@ -51,7 +71,7 @@ async function loadLists(wanted: readonly string[]): Promise<MutationList[]> {
 
 /** A copy that can run the package's tests: sources and specs copied, everything else linked. */
 function copyPackage(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'graph-runtime-mutations-'))
+  const copy = mkdtempSync(join(tmpdir(), `${packageName}-mutations-`))
   mkdirSync(join(copy, PLACE), { recursive: true })
   mkdirSync(join(copy, 'tests'))
   for (const part of readdirSync(own)) {
@@ -59,7 +79,8 @@ function copyPackage(): string {
     cpSync(join(own, part), join(copy, PLACE, part), { recursive: true })
   }
   cpSync(join(root, 'tsconfig.base.json'), join(copy, 'tsconfig.base.json'))
-  symlinkSync(join(root, 'packages/plugin-mount'), join(copy, 'packages/plugin-mount'))
+  for (const sibling of readdirSync(join(root, 'packages')))
+    if (sibling !== packageName) symlinkSync(join(root, 'packages', sibling), join(copy, 'packages', sibling))
   symlinkSync(join(root, 'tests/support'), join(copy, 'tests/support'))
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   symlinkSync(join(own, 'node_modules'), join(copy, PLACE, 'node_modules'))
@@ -82,7 +103,7 @@ function runSpecs(copy: string, specs: readonly string[], tag?: string): TestRes
   rmSync(report, { force: true })
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const files = specs.map((spec) => `${PLACE}/tests/${spec}`)
-  const some = tag === undefined ? [] : ['-t', tag.replaceAll(/[().]/g, String.raw`\$&`)]
+  const some = tag === undefined ? [] : ['-t', tag.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)]
   const args = [
     vitest,
     'run',
@@ -123,9 +144,13 @@ function withMutation<T>(copy: string, { file, search, replace }: Mutation, use:
   }
 }
 
+function markOf({ requirement, title = '' }: Mutation): string {
+  return requirement === undefined ? title : `(${requirement})`
+}
+
 /** What is wrong with a mutation, or nothing when its tests noticed it. */
 function judge(copy: string, mutation: Mutation): string | undefined {
-  const tag = `(${mutation.requirement})`
+  const tag = markOf(mutation)
   const results = withMutation(copy, mutation, () => runSpecs(copy, [mutation.spec], tag))
   if (results.length === 0) return 'the mutated code cannot be loaded, which shows nothing'
   const named = results.filter(({ title }) => title.includes(tag))
@@ -141,7 +166,7 @@ function judged(copy: string, mutation: Mutation): string | undefined {
   }
 }
 
-const lists = await loadLists(process.argv.slice(2))
+const lists = await loadLists(wantedLists)
 const misfits = lists.flatMap(({ mutations }) => mutations.flatMap((mutation) => misfit(mutation) ?? []))
 if (misfits.length > 0) throw new Error(`these do not fit the code any more:\n${misfits.join('\n')}`)
 const copy = copyPackage()
@@ -160,7 +185,7 @@ try {
       const problem = judged(copy, mutation)
       if (problem !== undefined) missed++
       const verdict = problem === undefined ? 'noticed' : `NOT NOTICED: ${problem}`
-      console.log(`${name} ${mutation.requirement} ${mutation.file}: ${verdict}`)
+      console.log(`${name} ${markOf(mutation)} ${mutation.file}: ${verdict}`)
     }
   }
   const count = lists.reduce((sum, { mutations }) => sum + mutations.length, 0)
