@@ -221,4 +221,18 @@ export const mutations: readonly Mutation[] = [
     replace: '',
     spec: 'call.spec.ts',
   },
+  {
+    requirement: 'R48',
+    file: 'call-run.ts',
+    search: "drain ? running : scope.outlast(running, () => this.complainOf('its run'))",
+    replace: 'drain || !drain ? running : undefined',
+    spec: 'left-behind.spec.ts',
+  },
+  {
+    requirement: 'R89',
+    file: 'call-scope.ts',
+    search: 'setTimeout(leave, GRACE_MS)',
+    replace: 'setTimeout(leave, 100 * GRACE_MS)',
+    spec: 'left-behind.spec.ts',
+  },
 ]
