@@ -98,7 +98,7 @@ export const mutations: readonly Mutation[] = [
     file: 'call-scope.ts',
     search: 'if (this.signal.aborted) return\n',
     replace: '',
-    spec: 'cancellation.spec.ts',
+    spec: 'left-behind.spec.ts',
   },
   {
     requirement: 'R50',

@@ -10,6 +10,8 @@ const REASON_CHARS = 240
 const LISTED = 8
 const LISTED_BYTES = 600
 const RESULTS_BYTES = 1_500
+/** Works in line that are counted to tell a place. */
+const COUNTED_PLACES = 256
 
 export interface ResultView {
   readonly recordId: string
@@ -139,12 +141,13 @@ function slotOf(state: GraphState, { workId }: Work, { ceiling, slots }: Standin
   const taken = underWayOf(state)
   if (slots === undefined) return 'a free slot'
   if (taken < slots) return `its turn: ${taken} of ${slots} slots are taken`
-  let place = taken - slots + 1
+  let before = 0
   for (const id of state.live.ready.keys()) {
-    if (id === workId) break
-    place += 1
+    if (id === workId) return lineText(state, slots, taken - slots + before + 1)
+    // A long line is not counted to its end for each work that stands in it.
+    if ((before += 1) === COUNTED_PLACES) break
   }
-  return lineText(state, slots, place)
+  return `${lineText(state, slots, taken - slots + before + 1)} or later`
 }
 
 /** First those that were let go and have no slot yet, then those that are ready. */
