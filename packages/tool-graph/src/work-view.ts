@@ -10,8 +10,8 @@ const REASON_CHARS = 240
 const LISTED = 8
 const LISTED_BYTES = 600
 const RESULTS_BYTES = 1_500
-/** Works in line that are counted to tell a place. */
-const COUNTED_PLACES = 256
+/** Places in line further back are not counted: an answer must not cost what the graph holds. */
+const COUNTED_PLACES = 100
 
 export interface ResultView {
   readonly recordId: string
@@ -143,17 +143,24 @@ function slotOf(state: GraphState, { workId }: Work, { ceiling, slots }: Standin
   if (taken < slots) return `its turn: ${taken} of ${slots} slots are taken`
   let before = 0
   for (const id of state.live.ready.keys()) {
-    if (id === workId) return lineText(state, slots, taken - slots + before + 1)
-    // A long line is not counted to its end for each work that stands in it.
-    if ((before += 1) === COUNTED_PLACES) break
+    if (id === workId) break
+    before += 1
+    if (before > COUNTED_PLACES) return farText(state, slots)
   }
-  return `${lineText(state, slots, taken - slots + before + 1)} or later`
+  return lineText(state, slots, taken - slots + 1 + before)
 }
 
 /** First those that were let go and have no slot yet, then those that are ready. */
 function lineText(state: GraphState, slots: number, place: number): string {
-  const line = underWayOf(state) - slots + state.live.ready.size
-  return `a free slot: all ${slots} are taken, place ${place} of ${line} in line`
+  return `a free slot: all ${slots} are taken, place ${place} of ${lineOf(state, slots)} in line`
+}
+
+function farText(state: GraphState, slots: number): string {
+  return `a free slot: all ${slots} are taken, more than ${COUNTED_PLACES} of ${lineOf(state, slots)} in line come first`
+}
+
+function lineOf(state: GraphState, slots: number): number {
+  return underWayOf(state) - slots + state.live.ready.size
 }
 
 function listed(ids: readonly string[]): readonly string[] {

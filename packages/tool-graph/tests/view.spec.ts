@@ -12,7 +12,6 @@ import {
   textOf,
   until,
 } from './host.ts'
-import { openRig } from './rig.ts'
 
 const work = (workId: string) => ({ workId, instruction: `do ${workId}` })
 
@@ -133,23 +132,6 @@ describe('view_agent_graph', () => {
     await call('view', {})
     expect((await state()).seenChangeSeq).toBe((await state()).changeSeq)
   })
-})
-
-it('a work far back in a long line is told so, without its place being counted out', async () => {
-  const rig = await openRig('memory', { maxNewActivations: 1 })
-  const added: string[] = []
-  for (let wave = 0; wave < 10; wave++) {
-    const ids = Array.from({ length: 32 }, (_, at) => `${wave}-${at}`)
-    added.push(await rig.say('update', { addWork: ids.map((id) => ({ workId: id, instruction: 'x' })) }))
-    await until(() => rig.executor.started.length === 1)
-  }
-  expect(added[1]).toContain(
-    '- 1-0 [ready] x; waits for a free slot: all 1 are taken, place 32 of 63 in line',
-  )
-  expect(added[9]).toContain(
-    '- 9-0 [ready] x; waits for a free slot: all 1 are taken, place 257 of 319 in line or later',
-  )
-  expect(await rig.say('view', {})).toContain('place 1 of 319 in line\n')
 })
 
 describe('calls that are not direct calls of the root', () => {
