@@ -98,7 +98,7 @@ export const mutations: readonly Mutation[] = [
     file: 'call-scope.ts',
     search: 'if (this.signal.aborted) return\n',
     replace: '',
-    spec: 'cancellation.spec.ts',
+    spec: 'left-behind.spec.ts',
   },
   {
     requirement: 'R50',
@@ -220,5 +220,19 @@ export const mutations: readonly Mutation[] = [
     search: '...(thread.id === undefined ? {} : { thread_id: thread.id }),',
     replace: '',
     spec: 'call.spec.ts',
+  },
+  {
+    requirement: 'R48',
+    file: 'call-run.ts',
+    search: "drain ? running : scope.outlast(running, () => this.complainOf('its run'))",
+    replace: 'drain || !drain ? running : undefined',
+    spec: 'left-behind.spec.ts',
+  },
+  {
+    requirement: 'R89',
+    file: 'call-scope.ts',
+    search: 'setTimeout(leave, GRACE_MS)',
+    replace: 'setTimeout(leave, 100 * GRACE_MS)',
+    spec: 'left-behind.spec.ts',
   },
 ]

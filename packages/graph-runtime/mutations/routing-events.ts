@@ -106,8 +106,23 @@ export const mutations: readonly Mutation[] = [
   {
     requirement: 'R130',
     file: 'routing-events.ts',
-    search: "(): GraphToolsPreDecision => ({ kind: 'allow' }),",
-    replace: "(): GraphToolsPreDecision => ({ kind: 'deny', reason: 'nobody allowed it' }),",
+    search: "(): GraphToolsPreDecision => ({ kind: 'allow' })",
+    replace: "(): GraphToolsPreDecision => ({ kind: 'deny', reason: 'nobody allowed it' })",
     spec: 'routing-events.spec.ts',
+  },
+  {
+    requirement: 'R115',
+    file: 'routing-events.ts',
+    search:
+      "await this.life.outlast(\n      this.ctx.waterfall(this.carrier, 'graphTools/pre-execute', execution, allow),\n    )",
+    replace: "await this.ctx.waterfall(this.carrier, 'graphTools/pre-execute', execution, allow)",
+    spec: 'left-behind.spec.ts',
+  },
+  {
+    requirement: 'R115',
+    file: 'routing-round.ts',
+    search: 'await life.outlast(callModel(llm, request))',
+    replace: 'await callModel(llm, request)',
+    spec: 'left-behind.spec.ts',
   },
 ]

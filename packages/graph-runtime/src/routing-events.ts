@@ -33,10 +33,9 @@ export class RoutingEvents {
 
   /** @throws {TypeError} a listener that answers with no decision; what a listener throws. */
   async before(execution: GraphToolsExecution): Promise<GraphToolsPreDecision> {
+    const allow = (): GraphToolsPreDecision => ({ kind: 'allow' })
     const decision: unknown = await this.life.outlast(
-      this.ctx.waterfall(this.carrier, 'graphTools/pre-execute', execution, (): GraphToolsPreDecision => ({
-        kind: 'allow',
-      })),
+      this.ctx.waterfall(this.carrier, 'graphTools/pre-execute', execution, allow),
     )
     if (kindOf(decision) === 'allow') return { kind: 'allow' }
     if (kindOf(decision) === 'deny') return { kind: 'deny', reason: reasonIn(decision, 'denied', execution) }
@@ -45,14 +44,9 @@ export class RoutingEvents {
 
   /** @throws {TypeError} a listener that answers with no decision; what a listener throws. */
   async after(execution: GraphToolsExecution, outcome: GraphToolsOutcome): Promise<GraphToolsPostDecision> {
+    const accept = (): GraphToolsPostDecision => ({ kind: 'accept' })
     const decision: unknown = await this.life.outlast(
-      this.ctx.waterfall(
-        this.carrier,
-        'graphTools/post-execute',
-        execution,
-        outcome,
-        (): GraphToolsPostDecision => ({ kind: 'accept' }),
-      ),
+      this.ctx.waterfall(this.carrier, 'graphTools/post-execute', execution, outcome, accept),
     )
     if (kindOf(decision) === 'accept') return decision as GraphToolsPostDecision
     if (kindOf(decision) === 'block')

@@ -70,6 +70,19 @@ describe('an invoke that ignores its signal', () => {
     await expect(call.done).rejects.toBeInstanceOf(GraphTimeoutError)
   })
 
+  it('is not blamed for its time when that runs out after the caller’s abort (R48) (R71)', async () => {
+    const { promise: ended, reject: end } = Promise.withResolvers<object>()
+    const { entry } = await deaf({ timeoutMs: 1_000, build: () => ({ invoke: () => ended }) })
+    const controller = new AbortController()
+    const call = watched(entry.run({}, { signal: controller.signal }))
+    await turnsOfTheLoop()
+    const reason = new Error('enough')
+    controller.abort(reason)
+    await vi.advanceTimersByTimeAsync(2_000)
+    end(new Error('socket closed'))
+    await expect(call.done).rejects.toBe(reason)
+  })
+
   it('does not hold up an unload for longer (R89)', async () => {
     const host = await bootGraphs()
     define({ name: 'deaf', description: 'd', parameters: {}, build: () => ({ invoke: never }) })
