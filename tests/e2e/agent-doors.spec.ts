@@ -192,6 +192,23 @@ describe('the web server', () => {
   })
 })
 
+describe('a provider that never answers', () => {
+  it('holds the session up no longer than the limits of its run, and nobody else', async () => {
+    hold('silence')
+    const asked = { sessionId, message: 'Listen to the silence.', idempotencyKey: 'silence', timeoutMs: 500 }
+    const { runId } = await value<{ runId: string }>('agent', asked)
+    const next = await value<{ runId: string }>('agent', {
+      sessionId,
+      message: 'And now?',
+      idempotencyKey: 'after the silence',
+    })
+    expect(await value('agent.wait', { runId })).toMatchObject({ error: { code: 'run-timeout' } })
+    expect(await value('agent.wait', { runId: next.runId, timeoutMs: 40_000 })).toMatchObject({
+      reply: 'You said: And now?',
+    })
+  })
+})
+
 describe('the shell command', () => {
   it('accepts, waits, follows and aborts, and always exits with a code that tells how it went', async () => {
     const answer = hold('errand')
