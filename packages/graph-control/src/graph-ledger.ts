@@ -1,5 +1,5 @@
 /**
- * One graph's stream and the state it folds into.
+ * The commits to one graph.
  *
  * Every commit goes through one chain: decide on the state in memory, fold what was decided (so that
  * nothing unfoldable is ever written), append on the condition that the stream is still where that
@@ -7,26 +7,20 @@
  * entries are read and the decision is made again. A refusal, too, is given only on a state that was
  * just compared with the medium.
  *
- * A stream can be removed, and come again under its name. So what is read begins with the newest entry
- * that the state knows: where that one is gone, all is folded anew. The same is done once where a state
- * that came from a snapshot does not go on.
- *
- * Owns: loading, the commit chain, quarantine. Does not own: what may be committed.
+ * Owns: the commit chain. Does not own: the state and how it is read (graph-follower), what may be
+ * committed.
  */
-import { isDeepStrictEqual } from 'node:util'
-import { type DurableLog, DurableLogError, type Entry, type StoredEntry } from 'dsh-durable-log'
+import { type DurableLog, DurableLogError, type Entry } from 'dsh-durable-log'
 import type { Decide } from './decision.ts'
-import { type GraphEntry, graphStream, parseGraphEntry } from './entries.ts'
+import type { GraphEntry } from './entries.ts'
 import { GraphControlError } from './errors.ts'
-import { fold, foldAll } from './fold.ts'
-import { emptyGraph, type FoldedGraph, FoldError } from './graph-state.ts'
+import { fold } from './fold.ts'
+import { GraphFollower } from './graph-follower.ts'
+import type { FoldedGraph } from './graph-state.ts'
 import { fenced, requireLease } from './lease-fence.ts'
 import type { GraphLease } from './port.ts'
-import { ShapeError } from './shape.ts'
 import { SnapshotKeeper } from './snapshot-keeper.ts'
 
-/** Entries of one read while loading; between two reads others get their turn. */
-const PAGE_ENTRIES = 2000
 /** How often a decision is made again because another process wrote first. */
 const MAX_ROUNDS = 32
 
@@ -56,31 +50,25 @@ export interface LedgerEvents {
 }
 
 export class GraphLedger {
-  readonly stream: string
-  private readonly graphId: string
   private readonly log: DurableLog
   private readonly events: LedgerEvents
   private readonly snapshots: SnapshotKeeper
-  private state: FoldedGraph
-  /** The newest entry folded into the state; unknown behind a snapshot. */
-  private newest: Entry | undefined
-  private isFromSnapshot = false
-  /** Counts how often all was folded anew, so that a read under way notices. */
-  private generation = 0
-  private loading: Promise<void> | undefined
+  private readonly follower: GraphFollower
   private chain: Promise<unknown> = Promise.resolve()
   /** Commits asked for and not begun, in order. */
   private waiting: CommitRequest[] = []
   private underWay = 0
-  private quarantine: GraphControlError | undefined
 
   constructor(graphId: string, log: DurableLog, events: LedgerEvents) {
-    this.stream = graphStream(graphId)
-    this.graphId = graphId
     this.log = log
     this.events = events
-    this.snapshots = new SnapshotKeeper(log, graphId, events.report)
-    this.state = emptyGraph(graphId)
+    const { report } = events
+    this.snapshots = new SnapshotKeeper(log, graphId, report)
+    this.follower = new GraphFollower(graphId, { log, snapshots: this.snapshots, report })
+  }
+
+  get stream(): string {
+    return this.follower.stream
   }
 
   /**
@@ -88,11 +76,8 @@ export class GraphLedger {
    *
    * @throws GraphControlError `quarantined`; DurableLogError when the medium does not answer.
    */
-  async read(): Promise<FoldedGraph> {
-    const loaded = this.loading !== undefined
-    await this.load()
-    if (loaded) await this.catchUp()
-    return this.state
+  read(): Promise<FoldedGraph> {
+    return this.follower.read()
   }
 
   /**
@@ -117,7 +102,7 @@ export class GraphLedger {
 
   /** The state in memory, without asking the medium. */
   get latest(): FoldedGraph {
-    return this.state
+    return this.follower.state
   }
 
   /** Nobody is committing: the ledger may be let go and made anew from the stream. */
@@ -130,7 +115,7 @@ export class GraphLedger {
     await this.inTurn(async () => {
       await this.snapshots.settled()
       await remove()
-      this.startOver()
+      this.follower.startOver()
     })
   }
 
@@ -144,7 +129,7 @@ export class GraphLedger {
     const batch = this.waiting.splice(0, MAX_BATCH)
     if (batch.length === 0) return
     try {
-      await this.load()
+      await this.follower.load()
     } catch (error) {
       for (const request of batch) request.reject(error)
       return
@@ -157,7 +142,7 @@ export class GraphLedger {
   /** @returns false when the requests have to be committed one by one; then none of them is. */
   private async commitTogether(batch: readonly CommitRequest[]): Promise<boolean> {
     for (let round = 1; ; round++) {
-      const state = this.state
+      const { state } = this.follower
       const decided = await this.decideAll(state, batch)
       const entries = decided.flatMap((outcome) => outcome.entries)
       if (entries.length === 0) {
@@ -214,7 +199,8 @@ export class GraphLedger {
       await this.catchUpAfter(error)
       if (isConflict(error) && round < MAX_ROUNDS) return false
       // It may have been written all the same. Then it counts, although its caller has to ask again.
-      if (this.state.seq > state.seq) this.events.announce(this.state)
+      const latest = this.follower.state
+      if (latest.seq > state.seq) this.events.announce(latest)
       throw refusalOf(error)
     }
   }
@@ -223,147 +209,27 @@ export class GraphLedger {
   private tell(decided: readonly DecidedCommit[]): void {
     const last = decided.findLast(({ entries }) => entries.length > 0)
     if (last === undefined) return
-    if (last.next.seq > this.state.seq) this.take(last.next, last.entries.at(-1) as Entry | undefined)
-    this.snapshots.offer(this.state)
+    this.follower.advance(last.next, last.entries.at(-1) as Entry | undefined)
+    const { state } = this.follower
+    this.snapshots.offer(state)
     for (const { entries, next } of decided)
-      if (entries.length > 0) this.events.announce(next === last.next ? this.state : next)
+      if (entries.length > 0) this.events.announce(next === last.next ? state : next)
   }
 
   /** What became of a failed write is not known until the medium says so. */
   private async catchUpAfter(error: unknown): Promise<void> {
     try {
-      await this.catchUp()
+      await this.follower.catchUp()
     } catch (cause) {
-      if (isConflict(error) || cause === this.quarantine) throw cause
+      if (isConflict(error) || this.follower.isQuarantine(cause)) throw cause
       // The medium is away. Appends stay conditional on the old position, so the next one finds out.
     }
   }
 
   private async hasMoved(state: FoldedGraph): Promise<boolean> {
-    await this.catchUp()
-    return this.state !== state
+    await this.follower.catchUp()
+    return this.follower.state !== state
   }
-
-  private load(): Promise<void> {
-    this.loading ??= this.open().catch((error: unknown) => {
-      this.loading = undefined
-      throw error
-    })
-    return this.loading
-  }
-
-  private async open(): Promise<void> {
-    const saved = await this.snapshots.load()
-    if (saved !== undefined) {
-      this.state = saved
-      this.isFromSnapshot = true
-    }
-    await this.catchUp()
-  }
-
-  private take(state: FoldedGraph, newest: Entry | undefined): void {
-    this.state = state
-    this.newest = newest
-  }
-
-  private startOver(): void {
-    this.generation += 1
-    this.isFromSnapshot = false
-    this.snapshots.forget()
-    this.take(emptyGraph(this.graphId), undefined)
-  }
-
-  /** Folds what the stream has beyond the state in memory. */
-  private async catchUp(): Promise<void> {
-    for (;;) {
-      if (this.quarantine !== undefined) throw this.quarantine
-      const { generation, newest } = this
-      const { seq } = this.state
-      const entries = await this.readPage(Math.max(0, seq - 1))
-      if (generation !== this.generation) continue
-      if (seq > 0 && !goesOn(entries[0], seq, newest)) {
-        if (this.isFromSnapshot)
-          this.events.report(new Error(`${this.stream} has a snapshot of other entries`))
-        this.startOver()
-        continue
-      }
-      if (!this.absorb(entries)) continue
-      if (entries.length < PAGE_ENTRIES) return
-    }
-  }
-
-  private async readPage(afterSeq: number): Promise<readonly StoredEntry[]> {
-    try {
-      return await this.log.read(this.stream, { afterSeq, limit: PAGE_ENTRIES })
-    } catch (error) {
-      if (error instanceof DurableLogError && error.code === 'corrupt') {
-        throw this.setAside(error.seq, 'the medium holds a damaged entry', error)
-      }
-      throw error
-    }
-  }
-
-  /**
-   * Reads may overlap with each other and with appends, so what is known already is passed over.
-   *
-   * @returns whether the state goes on; otherwise all is to be read anew.
-   */
-  private absorb(entries: readonly StoredEntry[]): boolean {
-    return this.absorbAtOnce(entries) || this.absorbOneByOne(entries)
-  }
-
-  /** @returns false where some entry is none to go on with; which one is to be found out. */
-  private absorbAtOnce(entries: readonly StoredEntry[]): boolean {
-    const { seq } = this.state
-    this.newest ??= entries.find((entry) => entry.seq === seq)
-    const fresh = entries.filter((entry) => entry.seq > seq)
-    const newest = fresh.at(-1)
-    if (newest === undefined) return true
-    if (fresh.some((entry, index) => entry.seq !== seq + 1 + index)) return false
-    try {
-      this.take(foldAll(this.state, fresh.map(parseGraphEntry)), newest)
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  private absorbOneByOne(entries: readonly StoredEntry[]): boolean {
-    for (const entry of entries) {
-      if (entry.seq < this.state.seq) continue
-      try {
-        if (entry.seq === this.state.seq) this.newest ??= entry
-        else if (entry.seq !== this.state.seq + 1) throw new FoldError(`follows entry ${this.state.seq}`)
-        else this.take(fold(this.state, parseGraphEntry(entry)), entry)
-      } catch (error) {
-        if (this.isFromSnapshot) {
-          this.events.report(error)
-          this.startOver()
-          return false
-        }
-        const expected = error instanceof ShapeError || error instanceof FoldError
-        const what = error instanceof ShapeError ? error.describe() : (error as Error).message
-        throw this.setAside(entry.seq, expected ? `the entry ${what}` : 'the entry cannot be folded', error)
-      }
-    }
-    return true
-  }
-
-  private setAside(seq: number | undefined, why: string, cause: unknown): GraphControlError {
-    this.quarantine = new GraphControlError(
-      'quarantined',
-      `graph ${this.graphId} cannot be read: stream ${this.stream}, entry ${seq ?? 'unknown'}: ${why}. ` +
-        'Other graphs are not affected; restore the stream from a backup or open a new graph.',
-      { cause },
-    )
-    return this.quarantine
-  }
-}
-
-/** Whether what was read begins with the entry that the state ends with. */
-function goesOn(first: StoredEntry | undefined, seq: number, newest: Entry | undefined): boolean {
-  if (first?.seq !== seq) return false
-  return newest === undefined || (first.type === newest.type && isDeepStrictEqual(first.data, newest.data))
 }
 
 function settleWith(
