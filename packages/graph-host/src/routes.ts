@@ -9,7 +9,6 @@ import type { Work } from 'dsh-graph-control'
 import type { AddWorkInput } from 'dsh-tool-graph'
 import type { Config, OperatorKind } from './config.ts'
 import { GraphHostError } from './errors.ts'
-import type { FindOperator } from './running-operator.ts'
 
 /** Absent parts are those of the deployment. */
 export interface Route {
@@ -43,8 +42,13 @@ export function routeOf(config: Config, kind: OperatorKind, work: Work, root: Ro
 /**
  * Sees to it that each request of an operator uses the route of its run. DSH proposes what the request
  * before used, so a route of one work would stay for the next.
+ *
+ * @param operatorOf by session; `undefined` for one that does no work here now.
  */
-export function followRoutes(ctx: Context, operatorOf: FindOperator): void {
+export function followRoutes(
+  ctx: Context,
+  operatorOf: (sessionId: string) => { readonly route: Route } | undefined,
+): void {
   ctx.on('agent/request', async ({ agent }, next) => {
     const proposed = await next()
     const route = operatorOf(agent.id)?.route
