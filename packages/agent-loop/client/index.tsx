@@ -1,15 +1,15 @@
 /** The browser half of dsh-agent-loop-host: the tab Lanes. It needs only what every page of DSH has. */
 import type { ClientContext, SessionId } from '@deepseek-ai/dsh-client-runtime/client'
-import { LocaleSource } from '@dsh-graph/page-locale'
+import { addStyle, LocaleSource } from '@dsh-graph/page-parts'
 import { lanesDoor, type LanesDoor } from './door.ts'
 import { LanesPage } from './lanes-page.tsx'
-import { addStyle } from './style.ts'
+import css from './style.css'
 import { wordsFor } from './words.ts'
 
 export const inject = ['slots']
 
 export function apply(ctx: ClientContext): void {
-  ctx.effect(() => addStyle(), 'lanes style')
+  ctx.effect(() => addStyle('dsh-agent-loop-host', css), 'lanes style')
   const locale = new LocaleSource(ctx)
   const door = lanesDoor((...request) => fetch(...request))
   ctx.slots.inject('conversation.view', () =>

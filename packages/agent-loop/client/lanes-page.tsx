@@ -1,8 +1,8 @@
 /** The tab "Lanes": what runs, what waits and what was dropped, in every session of this host. */
+import { AskDialog, type Question } from '@dsh-graph/page-parts'
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import type { QueuedItem } from '../src/queue-types.ts'
 import type { LaneMetrics, LaneSnapshot } from '../src/types.ts'
-import { Ask, type Question } from './ask.tsx'
 import type { LanesDoor } from './door.ts'
 import { LanesSource } from './lanes-source.ts'
 import { PAGE } from './surroundings.ts'
@@ -55,7 +55,14 @@ export function LanesPage({ door, sessionId, words }: PageProps) {
           </ul>
         </>
       )}
-      {question === undefined ? null : <Ask question={question} words={words} onDone={done} />}
+      {question === undefined ? null : (
+        <AskDialog
+          prefix="dl"
+          question={question}
+          words={{ no: say('ask.no'), refused: (reason) => say('failed', { reason }) }}
+          onDone={done}
+        />
+      )}
     </section>
   )
 }

@@ -1,6 +1,7 @@
 /** What the page knows of the runs of code graphs in one session: which nodes run, ended, failed. */
 import type { FeedMessage, PageMessage, RunNews } from '../src/feed/wire.ts'
 import type { Mark } from './status.ts'
+import { Watchers } from './watchers.ts'
 
 export interface RunNode {
   readonly mark: Mark
@@ -47,29 +48,21 @@ export function afterNews(runs: CodeRuns, { callId, tool, phase, node, error }: 
 export class RunsLook implements RunsSource {
   readonly key: number
   private readonly sessionId: string
-  private readonly onWatched: (look: RunsLook) => void
-  private readonly listeners = new Set<() => void>()
+  private readonly watchers: Watchers
   private runs: CodeRuns = new Map()
 
   constructor(key: number, sessionId: string, onWatched: (look: RunsLook) => void) {
     this.key = key
     this.sessionId = sessionId
-    this.onWatched = onWatched
+    this.watchers = new Watchers(() => onWatched(this))
   }
 
   readonly getSnapshot = (): CodeRuns => this.runs
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    const own = () => listener()
-    this.listeners.add(own)
-    if (this.listeners.size === 1) this.onWatched(this)
-    return () => {
-      if (this.listeners.delete(own) && this.listeners.size === 0) this.onWatched(this)
-    }
-  }
+  readonly subscribe = (listener: () => void): (() => void) => this.watchers.subscribe(listener)
 
   get isWatched(): boolean {
-    return this.listeners.size > 0
+    return this.watchers.isWatched
   }
 
   watch(): PageMessage {
@@ -79,7 +72,7 @@ export class RunsLook implements RunsSource {
   hear(message: FeedMessage): void {
     if (message.type !== 'run') return
     this.runs = afterNews(this.runs, message.news)
-    for (const listener of this.listeners) listener()
+    this.watchers.tell()
   }
 
   /** What was under way is told anew by the next connection. */

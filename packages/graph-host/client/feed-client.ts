@@ -5,6 +5,7 @@
 import type { FeedMessage, PageMessage } from '../src/feed/wire.ts'
 import { RunsLook, type RunsSource } from './code-run.ts'
 import { EMPTY_MODEL, reduce, withConnection, type GraphModel } from './graph-model.ts'
+import { Watchers } from './watchers.ts'
 
 /** A connection, and what it tells. */
 export interface Socket {
@@ -144,30 +145,22 @@ class Look implements GraphSource {
   readonly key: number
   private readonly sessionId: string
   private readonly graphId: string | undefined
-  private readonly onWatched: (look: Look) => void
-  private readonly listeners = new Set<() => void>()
+  private readonly watchers: Watchers
   private model = EMPTY_MODEL
 
   constructor(key: number, sessionId: string, graphId: string | undefined, onWatched: (look: Look) => void) {
     this.key = key
     this.sessionId = sessionId
     this.graphId = graphId
-    this.onWatched = onWatched
+    this.watchers = new Watchers(() => onWatched(this))
   }
 
   readonly getSnapshot = (): GraphModel => this.model
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    const own = () => listener()
-    this.listeners.add(own)
-    if (this.listeners.size === 1) this.onWatched(this)
-    return () => {
-      if (this.listeners.delete(own) && this.listeners.size === 0) this.onWatched(this)
-    }
-  }
+  readonly subscribe = (listener: () => void): (() => void) => this.watchers.subscribe(listener)
 
   get isWatched(): boolean {
-    return this.listeners.size > 0
+    return this.watchers.isWatched
   }
 
   watch(): PageMessage {
@@ -194,6 +187,6 @@ class Look implements GraphSource {
   private become(model: GraphModel): void {
     if (model === this.model) return
     this.model = model
-    for (const listener of this.listeners) listener()
+    this.watchers.tell()
   }
 }

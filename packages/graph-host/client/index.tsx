@@ -6,7 +6,7 @@
 import type { ClientContext, SessionId } from '@deepseek-ai/dsh-client-runtime/client'
 import type { ToolCallViewProps } from '@deepseek-ai/dsh-client-ui-tool/client'
 import type { ConnectionHandle } from '@deepseek-ai/dsh-client-connection/client'
-import { LocaleSource } from '@dsh-graph/page-locale'
+import { addStyle, LocaleSource } from '@dsh-graph/page-parts'
 import { useMemo, type ReactNode } from 'react'
 import type { FeedPath } from '../src/feed/wire.ts'
 import { ChatLine } from './chat-line.tsx'
@@ -19,7 +19,7 @@ import { FeedClient, type Socket, type SocketListener } from './feed-client.ts'
 import { GraphView } from './graph-view.tsx'
 import { openChildSession } from './open-session.ts'
 import { PageContext, type Page } from './page.ts'
-import { addStyle } from './style.ts'
+import css from './style.css'
 import { ToolRow, type GraphTool } from './tool-row.tsx'
 import { wordsFor } from './words.ts'
 
@@ -37,7 +37,7 @@ function openSocket(ticket: string, listener: SocketListener): Socket {
 }
 
 export function apply(ctx: ClientContext): void {
-  ctx.effect(() => addStyle(), 'graph style')
+  ctx.effect(() => addStyle('dsh-graph-host', css), 'graph style')
   // DSH's types tell of the host's service of that name only.
   const { connection } = ctx as unknown as { connection: ConnectionHandle }
   const desk = deskOf((channel, endpoint, payload) => connection.rpc.call(channel, endpoint, payload))

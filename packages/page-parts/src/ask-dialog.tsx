@@ -1,6 +1,5 @@
 /** A question before something that cannot be taken back. */
 import { useEffect, useRef, useState } from 'react'
-import type { Words } from './words.ts'
 
 export interface Question {
   readonly title: string
@@ -10,7 +9,19 @@ export interface Question {
   readonly act: () => Promise<unknown>
 }
 
-export function Ask({ question, words, onDone }: { question: Question; words: Words; onDone: () => void }) {
+export interface AskDialogProps {
+  readonly question: Question
+  /** What the classes and test ids of its parts begin with. */
+  readonly prefix: string
+  readonly words: {
+    /** On the button that leaves all as it is. */
+    readonly no: string
+    readonly refused: (reason: string) => string
+  }
+  readonly onDone: () => void
+}
+
+export function AskDialog({ question, prefix, words, onDone }: AskDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [isBusy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<string>()
@@ -22,25 +33,33 @@ export function Ask({ question, words, onDone }: { question: Question; words: Wo
       setRefusal(error instanceof Error ? error.message : String(error))
     })
   }
+  const ask = `${prefix}-ask`
+  const button = `${prefix}-button`
   return (
-    <dialog className="dl-dialog" ref={dialog} onClose={onDone} aria-labelledby="dl-ask" data-testid="dl-ask">
-      <h2 id="dl-ask">{question.title}</h2>
+    <dialog
+      className={`${prefix}-dialog`}
+      ref={dialog}
+      onClose={onDone}
+      aria-labelledby={ask}
+      data-testid={ask}
+    >
+      <h2 id={ask}>{question.title}</h2>
       <p>{question.text}</p>
       {refusal === undefined ? null : (
-        <p className="dl-refusal" role="alert">
-          {words.say('failed', { reason: refusal })}
+        <p className={`${prefix}-refusal`} role="alert">
+          {words.refused(refusal)}
         </p>
       )}
-      <div className="dl-buttons">
-        <button type="button" className="dl-button" onClick={onDone}>
-          {words.say('ask.no')}
+      <div className={`${prefix}-row`}>
+        <button type="button" className={button} onClick={onDone}>
+          {words.no}
         </button>
         <button
           type="button"
-          className="dl-button dl-danger"
+          className={`${button} ${button}-strong`}
           onClick={act}
           disabled={isBusy}
-          data-testid="dl-ask-yes"
+          data-testid={`${ask}-yes`}
         >
           {question.verb}
         </button>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LocaleSource, type PageContext } from '../src/index.ts'
+import { LocaleSource, type PageContext } from '../src/locale-source.ts'
 
 /** A page whose locale service is there from the start, or comes later, or never. */
 class Page implements PageContext {

@@ -1,0 +1,3 @@
+export { AskDialog, type AskDialogProps, type Question } from './ask-dialog.tsx'
+export { LocaleSource, type PageContext } from './locale-source.ts'
+export { addStyle } from './style-tag.ts'
