@@ -33,7 +33,7 @@ export type {
 } from './port.ts'
 export type { ActivationControl } from './port-activations.ts'
 export type { WakeControl } from './port-wakes.ts'
-export { permitPlace, reconcile, type ReconcileOptions } from './reconcile.ts'
+export { COUNTED_PLACES, permitPlace, readyPlace, reconcile, type ReconcileOptions } from './reconcile.ts'
 export { GraphControlStore, type GraphControlStoreOptions } from './store.ts'
 export * from './types.ts'
 

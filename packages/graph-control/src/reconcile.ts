@@ -86,6 +86,23 @@ export function permitPlace({ claims, live }: GraphState, claimId: string): numb
   return undefined
 }
 
+/** Places in line further back are not counted: an answer must not cost what the graph holds. */
+export const COUNTED_PLACES = 100
+
+/**
+ * The place of a ready work among those that could begin, from 1. `undefined` for one that more than
+ * {@link COUNTED_PLACES} come before, and for one that is not ready.
+ */
+export function readyPlace({ live }: GraphState, workId: string): number | undefined {
+  let before = 0
+  for (const id of live.ready.keys()) {
+    if (id === workId) return before + 1
+    before += 1
+    if (before > COUNTED_PLACES) return undefined
+  }
+  return undefined
+}
+
 function runOf({ claimId, admissionStatus, attempt }: Claim): GraphAction {
   return admissionStatus === 'claimed'
     ? { kind: 'start', claimId, attempt: attempt + 1 }

@@ -4,6 +4,7 @@ import {
   graphOperatorId,
   graphWakeAttemptId,
   graphWakeId,
+  readyPlace,
   reconcile,
 } from '../src/index.ts'
 import { begin, claim, commit, complete, GRAPH, graph, openGraph, provision, ROOT, work } from './fixture.ts'
@@ -191,5 +192,18 @@ describe('reconcile', () => {
     })
     expect(reconcile(counted, { maxNewActivations: 8 })).toHaveLength(2)
     expect(looks).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('the place of a ready work', () => {
+  it('is counted up to a hundred before it, whatever the graph holds', async () => {
+    const { store } = await openGraph()
+    const ids = Array.from({ length: 110 }, (_, at) => `w${at}`)
+    for (let at = 0; at < ids.length; at += 32)
+      await commit(store, `c${at}`, { addWork: ids.slice(at, at + 32).map((id) => work(id)) })
+    await complete(store, 'w0')
+    const state = await graph(store)
+    const places = ['w0', 'w1', 'w101', 'w102', 'w109', 'ghost'].map((id) => readyPlace(state, id))
+    expect(places).toEqual([undefined, 1, 101, undefined, undefined, undefined])
   })
 })

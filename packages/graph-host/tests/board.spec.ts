@@ -146,6 +146,15 @@ describe('the board', () => {
     for (const line of lines.slice(2)) expect(line).toContain('waits for')
   })
 
+  it('counts no place far back in line', async () => {
+    const { state } = await graphOf(Array.from({ length: 110 }, (_, at) => ({ workId: `w${at}` })))
+    const now = await state()
+    const waits = (workId: string, slots?: number) => waitOf(now, workOf(now, workId), { now: NOW, slots })
+    expect(waits('w100', 8)).toBe('one of 8 slots, place 101 in line')
+    expect(waits('w101', 8)).toBe('one of 8 slots, more than 100 in line come first')
+    expect(waits('w101')).toBe('a slot, more than 100 in line come first')
+  })
+
   it('tells of a held work whose word it needs, first of all', async () => {
     const { graphId, state, store } = await graphOf([{ workId: 'plain' }, { workId: 'sold' }])
     const claim = await claimWork(store, graphId, 'sold')

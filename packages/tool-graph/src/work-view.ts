@@ -1,5 +1,13 @@
 /** One work as the model sees it: status, what it waits for, first words of what it left. Pure. */
-import { permitPlace, type GraphRecord, type GraphState, type Operator, type Work } from 'dsh-graph-control'
+import {
+  COUNTED_PLACES,
+  permitPlace,
+  readyPlace,
+  type GraphRecord,
+  type GraphState,
+  type Operator,
+  type Work,
+} from 'dsh-graph-control'
 import { brief, costOf, firstOf } from './data-text.ts'
 import { underWayOf } from './limits.ts'
 
@@ -10,8 +18,6 @@ const REASON_CHARS = 240
 const LISTED = 8
 const LISTED_BYTES = 600
 const RESULTS_BYTES = 1_500
-/** Places in line further back are not counted: an answer must not cost what the graph holds. */
-const COUNTED_PLACES = 100
 
 export interface ResultView {
   readonly recordId: string
@@ -141,13 +147,8 @@ function slotOf(state: GraphState, { workId }: Work, { ceiling, slots }: Standin
   const taken = underWayOf(state)
   if (slots === undefined) return 'a free slot'
   if (taken < slots) return `its turn: ${taken} of ${slots} slots are taken`
-  let before = 0
-  for (const id of state.live.ready.keys()) {
-    if (id === workId) break
-    before += 1
-    if (before > COUNTED_PLACES) return farText(state, slots)
-  }
-  return lineText(state, slots, taken - slots + 1 + before)
+  const place = readyPlace(state, workId)
+  return place === undefined ? farText(state, slots) : lineText(state, slots, taken - slots + place)
 }
 
 /** First those that were let go and have no slot yet, then those that are ready. */

@@ -2,7 +2,7 @@
  * What a work waits for, in words for a person. There is always something: a work that is not over has
  * an owner, a time, or a named thing that has to happen. Pure.
  */
-import { permitPlace, type GraphState, type Work } from 'dsh-graph-control'
+import { COUNTED_PLACES, permitPlace, readyPlace, type GraphState, type Work } from 'dsh-graph-control'
 import { durationText, timeText } from './durations.ts'
 
 export interface WaitOptions {
@@ -52,12 +52,10 @@ function slotText(state: GraphState, work: Work, slots: number | undefined): str
   const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
   const holder = busy === undefined ? undefined : state.claims.get(busy)?.workId
   if (holder !== undefined) return `its operator, which does ${holder}`
-  let place = 1
-  for (const workId of state.live.ready.keys()) {
-    if (workId === work.workId) break
-    place += 1
-  }
-  if (slots === undefined) return `a slot, place ${place} in line`
+  const place = readyPlace(state, work.workId)
+  const wanted = slots === undefined ? 'a slot' : `one of ${slots} slots`
+  if (place === undefined) return `${wanted}, more than ${COUNTED_PLACES} in line come first`
+  if (slots === undefined) return `${wanted}, place ${place} in line`
   return lineText(slots, place + Math.max(0, underWayOf(state) - slots))
 }
 
