@@ -5,23 +5,13 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  closeSync,
-  fdatasyncSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
 import { createRequire } from 'node:module'
-import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startPostgres } from '../../packages/durable-log/tests/support/postgres-server.ts'
 import type { HostReport, HostTask } from './host-process.ts'
-import type { ServiceTimes } from './model.ts'
+import type { ServiceTimes } from './cell.ts'
+import { busyMs, parentOf, serverMs, syncCost } from './machine.ts'
 
 export interface Load {
   readonly hosts: number
@@ -320,58 +310,4 @@ function solve(one: Cost, many: Cost): { trip: number; append: number } {
   const append = (many.totalMs - trip * many.trips) / many.appends
   if (append <= 0) return { trip: one.totalMs / one.trips, append: 0 }
   return { trip, append }
-}
-
-/** Of a page of a write-ahead log, the median. */
-function syncCost(): number {
-  const folder = mkdtempSync(join(tmpdir(), 'scale-sync-'))
-  const file = openSync(join(folder, 'page'), 'w')
-  const page = Buffer.alloc(8192, 1)
-  try {
-    const taken = Array.from({ length: 300 }, () => {
-      const began = performance.now()
-      writeSync(file, page, 0, page.length, 0)
-      fdatasyncSync(file)
-      return performance.now() - began
-    })
-    return taken.toSorted((left, right) => left - right)[150] ?? Number.NaN
-  } finally {
-    closeSync(file)
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-function parentOf(pid: number): number {
-  return Number(fieldsOf(pid)[1])
-}
-
-/** Of `/proc/<pid>/stat`, from the state on. */
-function fieldsOf(pid: number): readonly string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  return text.slice(text.lastIndexOf(')') + 2).split(' ')
-}
-
-/** Milliseconds of CPU that the processes of a server have used, those that ended among them. */
-function serverMs(postmaster: number): number {
-  const TICK_MS = 10
-  let sum = 0
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name)
-    if (!Number.isSafeInteger(pid)) continue
-    try {
-      const fields = fieldsOf(pid)
-      if (pid !== postmaster && Number(fields[1]) !== postmaster) continue
-      // Nanoseconds on a core, where the kernel tells them.
-      sum += Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
-      if (pid === postmaster) sum += (Number(fields[13]) + Number(fields[14])) * TICK_MS
-    } catch {
-      // It ended meanwhile, and its parent has its time.
-    }
-  }
-  return sum
-}
-
-/** Of all cores since the start of the machine. */
-function busyMs(): number {
-  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 }

@@ -1,7 +1,8 @@
 /** What the model says about the measured machine, and about machines that nobody here has. */
 import { quantile } from '../figures.ts'
 import type { Load, Measured } from './measure.ts'
-import { type Cell, type Outcome, type ServiceTimes, simulate } from './model.ts'
+import type { Cell, Outcome, ServiceTimes } from './cell.ts'
+import { simulate } from './model.ts'
 
 /** What a measurement leaves for the model; committed as `figures.json`. */
 export interface Figures {

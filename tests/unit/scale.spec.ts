@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EventQueue, Line } from '../../scripts/scale/event-queue.ts'
-import { type Cell, type ServiceTimes, simulate } from '../../scripts/scale/model.ts'
+import type { Cell, ServiceTimes } from '../../scripts/scale/cell.ts'
+import { simulate } from '../../scripts/scale/model.ts'
 import { agreement, DATABASES, type Figures, split } from '../../scripts/scale/predict.ts'
 import {
   machineLine,
