@@ -110,14 +110,29 @@ class RootWakes implements WakeSender {
       // A person who stopped the turn has seen it: nothing is woken again for the same change.
       if ((await loop.read(runId))?.turn !== undefined) return 'delivered'
       // Taken out of the inbox unread. After a stop nothing goes on by itself: the next turn decides.
-      await whenRoot(this.deps, (root) => root.status === 'running', signal)
-      await whenRoot(this.deps, isIdle, signal)
+      await this.nextTurn(signal)
       if (!(await delivery.stillWanted())) return 'superseded'
     }
     throw new GraphHostError(
       'wake-failed',
       `the wake turn of ${rootSessionId} ended ${outcome.state}${outcome.error === undefined ? '' : ` (${outcome.error.code}: ${outcome.error.message})`}`,
     )
+  }
+
+  /** Resolves when the root had a turn since its inbox was emptied. One that a stop is closing yet is none. */
+  private async nextTurn(signal: AbortSignal): Promise<void> {
+    const { ctx, rootSessionId } = this.deps
+    const isRunning = (root: Agent) => root.status === 'running'
+    const rootNow = () => ctx.agents.get(SessionId(rootSessionId))
+    const before = rootNow()
+    let isOver = false
+    if (before !== undefined && isRunning(before)) {
+      await whenRoot(this.deps, (root) => !isRunning(root), signal)
+      const root = rootNow()
+      isOver = root === undefined || !wasStopped(root)
+    }
+    if (!isOver) await whenRoot(this.deps, isRunning, signal)
+    await whenRoot(this.deps, isIdle, signal)
   }
 }
 
