@@ -12,6 +12,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { DurableLogError } from './errors.ts'
 import { connectOutcome, type Outcome, statementOutcome, unavailable } from './postgres-errors.ts'
 import { assertUsable, migrate } from './postgres-schema.ts'
+import type { ExecuteSql } from './types.ts'
 
 export interface ConnectionSettings {
   readonly connectionString: string
@@ -31,6 +32,10 @@ export interface Statement {
   readonly name: string
   readonly text: string
 }
+
+type Attempt<T> =
+  | { readonly result: T }
+  | { readonly outcome: Outcome; readonly error: unknown; readonly broken?: boolean }
 
 type Pg = Pick<typeof pgModule, 'Client' | 'Pool' | 'types'>
 
@@ -87,6 +92,41 @@ export class PostgresConnection {
     return this.patiently((outcome) => outcome === 'undone', statement, values)
   }
 
+  /**
+   * All that `work` executes, or nothing. Repeated as a write is, from the beginning.
+   *
+   * @throws what `work` throws of its own accord, after the rollback.
+   */
+  async transaction<T>(work: (execute: ExecuteSql) => Promise<T>): Promise<T> {
+    return this.repeat(
+      (outcome) => outcome === 'undone',
+      () =>
+        this.attempt(async (client) => {
+          let failure: unknown
+          let isCommitting = false
+          const execute: ExecuteSql = (text, values = []) =>
+            client.query({ text, values: [...values] }).catch((error: unknown) => {
+              failure = error
+              throw error
+            })
+          try {
+            await execute('BEGIN')
+            const result = await work(execute)
+            isCommitting = true
+            await execute('COMMIT')
+            return { result }
+          } catch (error) {
+            const outcome = failure === undefined ? 'refused' : statementOutcome(failure)
+            if (outcome !== 'unknown') await client.query('ROLLBACK').catch(() => undefined)
+            if (outcome === 'refused' && !isCommitting) throw error
+            // A transaction that loses its connection before its commit is rolled back.
+            const isUndone = outcome === 'unknown' && !isCommitting
+            return { outcome: isUndone ? 'undone' : outcome, error: failure, broken: outcome === 'unknown' }
+          }
+        }),
+    )
+  }
+
   /** A connection of its own, to be ended by the caller. Rejects with whatever the client throws. */
   async dedicated(): Promise<Client> {
     const client = this.newClient(this.config)
@@ -111,15 +151,31 @@ export class PostgresConnection {
     await this.pool.end()
   }
 
-  private async patiently<R extends QueryResultRow>(
+  private patiently<R extends QueryResultRow>(
     isRepeated: (outcome: Outcome) => boolean,
-    statement: Statement,
+    { name, text }: Statement,
     values: readonly unknown[],
   ): Promise<R[]> {
+    return this.repeat(isRepeated, () =>
+      this.attempt(async (client) => {
+        try {
+          return { result: (await client.query<R>({ name, text, values: [...values] })).rows }
+        } catch (error) {
+          const outcome = statementOutcome(error)
+          return { outcome, error, broken: outcome === 'unknown' }
+        }
+      }),
+    )
+  }
+
+  private async repeat<T>(
+    isRepeated: (outcome: Outcome) => boolean,
+    tryOnce: () => Promise<Attempt<T>>,
+  ): Promise<T> {
     const since = performance.now()
     for (let retry = 0; ; retry += 1) {
-      const attempt = await this.attempt<R>(statement, values)
-      if ('rows' in attempt) return attempt.rows
+      const attempt = await tryOnce()
+      if ('result' in attempt) return attempt.result
       const { outcome, error } = attempt
       const isOver = performance.now() - since >= this.settings.patienceMs
       if (!isRepeated(outcome) || isOver) throw this.failure(outcome, error)
@@ -128,17 +184,13 @@ export class PostgresConnection {
     }
   }
 
-  private async attempt<R extends QueryResultRow>(
-    { name, text }: Statement,
-    values: readonly unknown[],
-  ): Promise<{ readonly rows: R[] } | { readonly outcome: Outcome; readonly error: unknown }> {
+  private async attempt<T>(operate: (client: PoolClient) => Promise<Attempt<T>>): Promise<Attempt<T>> {
     let client: PoolClient
     try {
       client = await this.pool.connect()
     } catch (error) {
       return { outcome: connectOutcome(error), error }
     }
-    let broken = false
     try {
       await this.migrateOnce(client)
     } catch (error) {
@@ -147,13 +199,14 @@ export class PostgresConnection {
       // Tables are not there; a migration that failed was rolled back.
       return { outcome: statementOutcome(error) === 'refused' ? 'refused' : 'undone', error }
     }
+    let broken = true
     try {
-      const { rows } = await client.query<R>({ name, text, values: [...values] })
-      return { rows }
+      const attempt = await operate(client)
+      broken = 'broken' in attempt && attempt.broken === true
+      return attempt
     } catch (error) {
-      const outcome = statementOutcome(error)
-      broken = outcome === 'unknown'
-      return { outcome, error }
+      broken = false
+      throw error
     } finally {
       client.release(broken)
     }

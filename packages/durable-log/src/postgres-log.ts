@@ -20,6 +20,7 @@ import type {
   ListOptions,
   ReadOptions,
   Snapshot,
+  SqlWork,
   StoredEntry,
   StreamHead,
   StreamPage,
@@ -122,6 +123,18 @@ class PostgresLog implements DurableLog {
     this.assertOpen()
     const request = checkAppend(stream, expectedSeq, entries, options)
     return this.write((medium) => medium.append(request))
+  }
+
+  async appendWith(
+    stream: string,
+    expectedSeq: number | 'any',
+    entries: readonly Entry[],
+    work: SqlWork,
+    options?: AppendOptions,
+  ): Promise<number> {
+    this.assertOpen()
+    const request = checkAppend(stream, expectedSeq, entries, options)
+    return this.write((medium) => medium.appendWith(request, work))
   }
 
   async read(stream: string, options?: ReadOptions): Promise<readonly StoredEntry[]> {

@@ -15,12 +15,12 @@ import {
   type SnapshotRow,
 } from './entry-format.ts'
 import type { DurableLogError } from './errors.ts'
-import type { PostgresConnection } from './postgres-connection.ts'
+import type { PostgresConnection, Statement } from './postgres-connection.ts'
 import type { PostgresNews } from './postgres-news.ts'
 import { type PostgresStatements, postgresStatements } from './postgres-statements.ts'
-import { appendConflict, snapshotAhead, snapshotOlder } from './refusals.ts'
+import { aborted, appendConflict, snapshotAhead, snapshotOlder } from './refusals.ts'
 import { compareStreams } from './stream-order.ts'
-import type { Snapshot, StoredEntry, StreamHead, StreamPage } from './types.ts'
+import type { Snapshot, SqlWork, StoredEntry, StreamHead, StreamPage } from './types.ts'
 import { WriteBatches } from './write-batches.ts'
 
 /** Bounds of one page of a read; the first entry of a page may exceed the bytes. */
@@ -47,6 +47,24 @@ export class PostgresMedium {
 
   append(request: CheckedAppend): Promise<number> {
     return this.batches.append(request)
+  }
+
+  /** One transaction, which this host's other writes wait for. */
+  appendWith(request: CheckedAppend, work: SqlWork): Promise<number> {
+    return this.batches.alone(async () => {
+      const { stream, signal } = request
+      if (signal?.aborted === true) throw aborted(stream, signal.reason)
+      const head = await this.connection.transaction(async (execute) => {
+        await work(execute)
+        const { text, values } = this.appendCall([request])
+        const [row] = (await execute(text, values)).rows as readonly { accepted: boolean; head: number }[]
+        const { accepted = false, head: seq = 0 } = row ?? {}
+        if (!accepted) throw appendConflict(stream, Number(request.expectedSeq), seq)
+        return seq
+      })
+      this.news.committed(stream, head)
+      return head
+    })
   }
 
   /** Reads in pages. When the stream is removed between two pages, the reading begins anew. */
@@ -162,6 +180,17 @@ export class PostgresMedium {
 
   /** One transaction for all of them. */
   private async sendAll(requests: readonly CheckedAppend[]): Promise<readonly (number | DurableLogError)[]> {
+    const { name, text, values } = this.appendCall(requests)
+    const rows = await this.connection.write<{ accepted: boolean; head: number }>({ name, text }, values)
+    return requests.map(({ stream, expectedSeq }, index) => {
+      const { accepted = false, head = 0 } = rows[index] ?? {}
+      return this.outcomeOf(stream, expectedSeq, accepted, head)
+    })
+  }
+
+  private appendCall(
+    requests: readonly CheckedAppend[],
+  ): Statement & { readonly values: readonly unknown[] } {
     const appendedAt = Date.now()
     const entries = requests.flatMap(({ stream, entries: own }) =>
       own.map(({ type, data }) => ({
@@ -170,7 +199,7 @@ export class PostgresMedium {
         checksum: placelessChecksum({ stream, appendedAt, type }, data.text),
       })),
     )
-    const rows = await this.connection.write<{ accepted: boolean; head: number }>(this.sql.append, [
+    const values = [
       requests.map(({ stream }) => stream),
       requests.map(({ expectedSeq }) => (expectedSeq === 'any' ? ANY : expectedSeq)),
       requests.map((request) => request.entries.length),
@@ -178,11 +207,8 @@ export class PostgresMedium {
       entries.map(({ type }) => type),
       entries.map(({ text }) => text),
       entries.map(({ checksum }) => checksum),
-    ])
-    return requests.map(({ stream, expectedSeq }, index) => {
-      const { accepted = false, head = 0 } = rows[index] ?? {}
-      return this.outcomeOf(stream, expectedSeq, accepted, head)
-    })
+    ]
+    return { ...this.sql.append, values }
   }
 
   private outcomeOf(

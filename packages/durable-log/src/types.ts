@@ -72,6 +72,15 @@ export interface AppendOptions {
   readonly signal?: AbortSignal
 }
 
+/** Runs one statement in a transaction that somebody else begins and ends; rejects as its client does. */
+export type ExecuteSql = (
+  text: string,
+  values?: readonly unknown[],
+) => Promise<{ readonly rows: readonly unknown[] }>
+
+/** What is done in one transaction with an append. */
+export type SqlWork = (execute: ExecuteSql) => Promise<void>
+
 /**
  * Append-only streams with compare-and-append.
  *
@@ -94,6 +103,21 @@ export interface DurableLog {
     stream: string,
     expectedSeq: number | 'any',
     entries: readonly Entry[],
+    options?: AppendOptions,
+  ): Promise<number>
+  /**
+   * {@link append} in one transaction with `work`, which runs before it on the same database: both
+   * are stored or neither. Only a log in PostgreSQL has it. `work` is done anew when the transaction
+   * is, so it must not keep what it saw.
+   *
+   * @throws as `append`, and what `work` throws; then nothing is stored. `unavailable` may mean, as
+   *   there, that the answer to the commit was lost.
+   */
+  appendWith?(
+    stream: string,
+    expectedSeq: number | 'any',
+    entries: readonly Entry[],
+    work: SqlWork,
     options?: AppendOptions,
   ): Promise<number>
   /** Entries in order; an unknown stream is an empty one. Throws `corrupt` for a damaged entry. */
