@@ -13,6 +13,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import PQueue from 'p-queue'
 import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
+import { EmbeddedLanes } from '../src/engines/embedded-lanes.ts'
 import { Block, LaneState, type LaneItem } from '../src/lane-state.ts'
 
 const SESSIONS = 10_000
@@ -31,7 +32,8 @@ export async function run(): Promise<BenchFigure[]> {
 }
 
 function stateOf(width: number): LaneState {
-  return new LaneState({ widths: new Map([['main', width]]), ageMs: 30_000, perTarget: [] })
+  const widths = new Map([['main', width]])
+  return new LaneState({ engine: new EmbeddedLanes({ widths, ageMs: 30_000 }), widths, perTarget: [] })
 }
 
 function item(session: number, number: number): LaneItem {

@@ -8,6 +8,8 @@ import type { TurnEndReason } from '@deepseek-ai/dsh-session'
 import { lanesOf, PER_TARGET_LANE, type Config } from './config.ts'
 import type { Clock } from './clock.ts'
 import { composeMessage } from './compose.ts'
+import { EmbeddedLanes } from './engines/embedded-lanes.ts'
+import type { LaneEngine } from './engines/lane-engine.ts'
 import { ForcedReleases } from './forced-release.ts'
 import { HeldTurns } from './held-turn.ts'
 import { letOut, type LeavingPorts } from './leaving-run.ts'
@@ -42,6 +44,8 @@ export interface HostPartsOptions {
   readonly log: DurableLog
   readonly clock: Clock
   readonly config: Config
+  /** Who gets a slot when; default: the lanes of this host alone. */
+  readonly engine?: LaneEngine | undefined
   readonly leases: LeaseStore
   readonly leaseClock: Clock
   /** Times what nobody waits for. */
@@ -85,7 +89,8 @@ export class HostParts {
     const warn = (text: string): void => void logger.warn(text)
     const detached = (operation: () => void): void => runDetached(agents, operation)
     const widths = new Map(Array.from(lanesOf(config), ([name, { width }]) => [name, width] as const))
-    this.state = new LaneState({ widths, ageMs: config.ageMs, perTarget: [PER_TARGET_LANE] })
+    const engine = options.engine ?? new EmbeddedLanes({ widths, ageMs: config.ageMs })
+    this.state = new LaneState({ engine, widths, perTarget: [PER_TARGET_LANE] })
     this.book = new LaneBook({ config, state: this.state })
     this.waiters = new Waiters(clock)
     this.listeners = new RunListeners(warn)

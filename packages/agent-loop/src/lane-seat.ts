@@ -2,7 +2,7 @@
  * A session's seat among the lanes: its queue, what it runs, what blocks it, and from these whether it is
  * ready. Pure state; who gets a slot is `lane-state.ts`.
  */
-import { RingNode, type Level } from './lane-ring.ts'
+import { LaneSeat, type LaneWish, type Level } from './engines/lane-engine.ts'
 import type { Slots } from './lane-slots.ts'
 import { QueueNode, RunQueue } from './run-queue.ts'
 
@@ -50,12 +50,14 @@ export class Place extends QueueNode {
 }
 
 /** A session's seat in the house: its queue, what it runs, what blocks it. */
-export class Seat extends RingNode {
+export class Seat extends LaneSeat {
   readonly id: string
   readonly queue = new RunQueue<Place>()
   readonly counts: [number, number, number] = [0, 0, 0]
   active: Place | undefined = undefined
   blocks = 0
+  /** What the engine was told that it waits for. */
+  wish: LaneWish | undefined = undefined
 
   constructor(id: string) {
     super()

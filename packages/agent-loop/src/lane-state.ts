@@ -1,15 +1,15 @@
 /**
- * Who may run now: the queues of all sessions and the slots of all global lanes, as one pure state.
+ * Who may run now: the queues of all sessions, as one pure state, and which of them wait for a slot.
  *
  * A run waits in the queue of its session. A session is *ready* when it has something to run, runs
- * nothing and nothing blocks it; only then does it stand in line for a slot of the global lane its
- * head names. So a session holds its own place until it gets a slot, no slot waits for a session, and
+ * nothing and nothing blocks it; only then does the lane engine know that it waits for a slot of the
+ * global lane its head names. So a session holds its own place until it gets a slot, no slot waits for a session, and
  * what happens to the queue meanwhile (a cancel, a placement in front) still counts.
  *
  * Every operation takes the same time whatever is queued. A session without anything in it, and a lane
  * of one target without anything in it, are forgotten. Reads no clock, starts nothing.
  */
-import { nextOf } from './lane-ring.ts'
+import type { LaneEngine } from './engines/lane-engine.ts'
 import { Place, Seat, type Blocking, type LaneItem } from './lane-seat.ts'
 import { Slots } from './lane-slots.ts'
 
@@ -32,10 +32,9 @@ export interface SeatView {
 }
 
 export interface LaneStateOptions {
+  readonly engine: LaneEngine
   /** Width by name of every declared lane. */
   readonly widths: ReadonlyMap<string, number>
-  /** After how long a waiting session rises by one priority. */
-  readonly ageMs: number
   /** Lanes of one target begin with one of these and a colon; each has the width 1. */
   readonly perTarget: readonly string[]
 }
@@ -44,14 +43,11 @@ export class LaneState {
   private readonly places = new Map<string, Place>()
   private readonly seats = new Map<string, Seat>()
   private readonly lanes = new Map<string, Slots>()
-  /** Lanes in which something may start. */
-  private readonly stirred = new Set<Slots>()
-  private readonly ageMs: number
+  private readonly engine: LaneEngine
   private readonly perTarget: readonly string[]
-  private isPaused = false
 
-  constructor({ widths, ageMs, perTarget }: LaneStateOptions) {
-    this.ageMs = ageMs
+  constructor({ engine, widths, perTarget }: LaneStateOptions) {
+    this.engine = engine
     this.perTarget = perTarget
     for (const [name, width] of widths) this.lanes.set(name, new Slots(name, width, false))
   }
@@ -115,18 +111,19 @@ export class LaneState {
 
   /** The next run that starts, which then holds its session and a slot; none when nothing may. */
   next(now: number): LaneItem | undefined {
-    if (this.isPaused) return undefined
-    for (const slots of this.stirred) {
-      const seat = slots.hasRoom ? nextOf(slots.rings, now, this.ageMs) : undefined
-      if (seat instanceof Seat && seat.queue.head !== undefined) return this.start(seat, seat.queue.head, now)
-      this.stirred.delete(slots)
+    for (;;) {
+      const seat = this.engine.next(now)
+      if (!(seat instanceof Seat)) return undefined
+      seat.wish = undefined
+      const { ready } = seat
+      if (ready !== undefined) return this.start(seat, ready, now)
+      this.engine.finish(seat)
     }
-    return undefined
   }
 
   /** Whether anything has changed since `next` had nothing. */
   get isStirred(): boolean {
-    return this.stirred.size > 0
+    return this.engine.isStirred
   }
 
   /** Gives the session and the slot of a running run free. */
@@ -136,14 +133,14 @@ export class LaneState {
     this.places.delete(id)
     place.session.active = undefined
     place.slots.active -= 1
-    this.stirred.add(place.slots)
+    this.engine.finish(place.session)
     this.forgetIdle(place.slots)
     this.reseat(place.session, now)
   }
 
   /** Nothing starts any more; what is queued stays. */
   pause(): void {
-    this.isPaused = true
+    this.engine.pause()
   }
 
   has(id: string): boolean {
@@ -166,10 +163,7 @@ export class LaneState {
 
   /** Whether a run of the session would start at once if it were added now. */
   isFree(sessionId: string, lane: string): boolean {
-    const slots = this.lanes.get(lane)
-    const isOpen =
-      slots === undefined || (slots.hasRoom && slots.rings.every(({ head }) => head === undefined))
-    return isOpen && !this.isPaused && !this.seats.has(sessionId)
+    return this.engine.hasRoom(lane) && !this.seats.has(sessionId)
   }
 
   running(sessionId: string): string | undefined {
@@ -246,18 +240,15 @@ export class LaneState {
     }
   }
 
-  /** Brings a session into the ring where it belongs now, or out of any. */
+  /** Tells the engine what a session waits for now, if that has changed. */
   private reseat(seat: Seat, now: number): void {
-    const { ready } = seat
-    const ring = ready?.slots.ring(seat.level)
-    if (seat.ring !== ring) {
-      const wasReady = seat.ring !== undefined
-      seat.ring?.remove(seat)
-      if (ring !== undefined) {
-        if (!wasReady) seat.readySince = now
-        ring.append(seat)
-        this.stirred.add(ring.slots)
-      }
+    const { ready, wish } = seat
+    if (ready === undefined) {
+      if (wish !== undefined) this.engine.unwant(seat)
+      seat.wish = undefined
+    } else if (wish?.lane !== ready.item.lane || wish.level !== seat.level) {
+      seat.wish = { lane: ready.item.lane, level: seat.level }
+      this.engine.want(seat, seat.wish, now)
     }
     if (seat.isEmpty) this.seats.delete(seat.id)
   }
@@ -285,6 +276,5 @@ export class LaneState {
   private forgetIdle(slots: Slots): void {
     if (!slots.isPerTarget || !slots.isIdle) return
     this.lanes.delete(slots.name)
-    this.stirred.delete(slots)
   }
 }

@@ -1,5 +1,6 @@
 /** Random schedules against a plain model of what the lanes promise. */
 import { describe, expect, it } from 'vitest'
+import { EmbeddedLanes } from '../src/engines/embedded-lanes.ts'
 import { LaneState } from '../src/lane-state.ts'
 import { AGE_MS, drain, LaneModel, step } from './support/lane-model.ts'
 import { randomOf } from './support/random.ts'
@@ -23,7 +24,9 @@ describe('random schedules', () => {
   it('let nobody starve: a waiting session is overtaken a bounded number of times', () => {
     for (let seed = 1; seed <= 100; seed += 1) {
       const random = randomOf(seed)
-      const state = new LaneState({ widths: new Map([['main', 1]]), ageMs: AGE_MS, perTarget: [] })
+      const widths = new Map([['main', 1]])
+      const engine = new EmbeddedLanes({ widths, ageMs: AGE_MS })
+      const state = new LaneState({ engine, widths, perTarget: [] })
       let count = 0
       const add = (sessionId: string, level: 0 | 1 | 2, now: number): void => {
         state.add(

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { EmbeddedLanes } from '../src/engines/embedded-lanes.ts'
 import { Block, LaneState, type LaneItem, type Placement } from '../src/lane-state.ts'
 
 const END: Placement = { at: 'end' }
 const AGE_MS = 1000
 
 function stateOf(widths: Record<string, number> = { main: 2 }): LaneState {
+  const width = new Map(Object.entries(widths))
   return new LaneState({
-    widths: new Map(Object.entries(widths)),
-    ageMs: AGE_MS,
+    engine: new EmbeddedLanes({ widths: width, ageMs: AGE_MS }),
+    widths: width,
     perTarget: ['nested'],
   })
 }

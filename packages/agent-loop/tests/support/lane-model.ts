@@ -1,4 +1,5 @@
 /** A plain model of what the lanes promise, beside the real state; it throws when a promise is broken. */
+import { EmbeddedLanes } from '../../src/engines/embedded-lanes.ts'
 import { Block, LaneState, type Blocking, type LaneItem } from '../../src/lane-state.ts'
 import type { Random } from './random.ts'
 
@@ -11,8 +12,8 @@ const BLOCKS: readonly Blocking[] = [Block.held, Block.observed, Block.steering]
 /** What the promises say, kept the slow way. */
 export class LaneModel {
   readonly state = new LaneState({
+    engine: new EmbeddedLanes({ widths: new Map(Object.entries(WIDTHS)), ageMs: AGE_MS }),
     widths: new Map(Object.entries(WIDTHS)),
-    ageMs: AGE_MS,
     perTarget: ['nested'],
   })
   readonly queues = new Map<string, LaneItem[]>(SESSIONS.map((id) => [id, []]))

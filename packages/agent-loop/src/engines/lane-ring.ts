@@ -3,8 +3,6 @@
  * each priority; a session stands in one ring at most, at its end when it becomes ready, so that
  * sessions of one priority take turns. Waiting raises a session's level, so that none starves.
  */
-import type { Slots } from './lane-slots.ts'
-
 /** 0 background, 1 default, 2 foreground. */
 export type Level = 0 | 1 | 2
 const LEVELS: readonly Level[] = [2, 1, 0]
@@ -15,18 +13,18 @@ export class RingNode {
   ringPrev: RingNode | undefined = undefined
   ringNext: RingNode | undefined = undefined
   ring: Ring | undefined = undefined
+  /** The lane whose ring it is in, or in which it has a turn; the engine's. */
+  home: unknown = undefined
   /** When it became ready. */
   readySince = 0
 }
 
 export class Ring {
-  readonly slots: Slots
   readonly level: Level
   head: RingNode | undefined = undefined
   private tail: RingNode | undefined = undefined
 
-  constructor(slots: Slots, level: Level) {
-    this.slots = slots
+  constructor(level: Level) {
     this.level = level
   }
 
