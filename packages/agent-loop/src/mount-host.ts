@@ -6,6 +6,7 @@ import { leaseStore, type Processes } from 'dsh-durable-log'
 import { backgroundClock, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { RunHost } from './host.ts'
+import { leaseMsOf, openLanes } from './engines/open-lanes.ts'
 import { HookHost } from './hooks/hook-host.ts'
 import { loadHooks, startHooks } from './hooks/start-hooks.ts'
 import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
@@ -44,7 +45,7 @@ export async function mountHost(
   const leases = leaseStore({
     log,
     holderId: HOLDER,
-    ttlMs: config.leaseMs,
+    ttlMs: leaseMsOf(config),
     clock: { now: () => leaseClock.now(), monotonic: () => leaseClock.monotonic() },
     ...(processes === undefined ? {} : { processes }),
   })
@@ -59,7 +60,27 @@ export async function mountHost(
     runIdOf: (sessionId, messageId) => host.runIdOf(sessionId, messageId),
   })
   const outgoing = hooks.outgoing.bind(hooks)
-  const host = new RunHost({ ctx, log, clock, config, leases, leaseClock, background, outgoing, detours })
+  const logger = ctx.logger('agent-loop-host')
+  const engine = await openLanes({
+    config,
+    log,
+    clock: background,
+    warn: (text) => void logger.warn(text),
+    isHere: (sessionId, lane) => host.isHere(sessionId, lane),
+    open: () => host.openSessions(),
+  })
+  const host: RunHost = new RunHost({
+    ctx,
+    log,
+    clock,
+    config,
+    engine,
+    leases,
+    leaseClock,
+    background,
+    outgoing,
+    detours,
+  })
   ctx.effect(
     () => async () => void (await Promise.all([hooks.stop(), host.close()])),
     'lanes and hooks of the agent-loop host',
