@@ -148,6 +148,7 @@ export class HostParts {
       ledger: this.ledger,
       clock,
       epochOf: (sessionId) => this.leases.epoch(sessionId),
+      hostId: this.engine.hostId,
       collectAtMost: (sessionId) => queueOf(sessionId).cap,
     })
     const leaving: LeavingPorts = {

@@ -9,7 +9,7 @@ import { abortRuns } from './abort-runs.ts'
 import { decideAcceptance, type Acceptance } from './acceptance.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import type { LaneEngine, LaneWish } from './engines/lane-engine.ts'
+import type { Companion, LaneEngine, LaneWish } from './engines/lane-engine.ts'
 import { AgentLoopError } from './errors.ts'
 import { levelOf } from './lane-book.ts'
 import { HostParts } from './host-parts.ts'
@@ -91,9 +91,14 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     await this.parts.recovery.start()
   }
 
-  /** Whether no other host may open the session: its agent lives here, or whoever asked for it opens it. */
-  isHere(sessionId: string, lane: string): boolean {
-    return lane === ASKERS_LANE || this.parts.openers.live(sessionId) !== undefined
+  /**
+   * The only host that may run a session as long as that host lives: where its agent is, or else was. A
+   * session of the askers' lane is opened by whoever asked for it.
+   */
+  homeOf(sessionId: string, lane: string): string | undefined {
+    const { engine, ledger, openers } = this.parts
+    if (lane === ASKERS_LANE || openers.live(sessionId) !== undefined) return engine.hostId
+    return ledger.stream(sessionId).fold.host
   }
 
   /** Sessions with open runs, and what the first of them waits for. */
@@ -273,14 +278,15 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
       laneFull: book.hasRoom(lane, request.sessionId) ? undefined : retryAfterMs,
       retryAfterMs,
       draining: this.drains,
-      summons: () => this.parts.engine.summons?.(request.sessionId, this.wishOf(request, lane)),
+      summons: () => this.summonsOf(request, lane),
       startEpoch: this.parts.lanes.startEpoch(request.sessionId, book.keyOf(lane, request.sessionId)),
     })
   }
 
-  private wishOf({ sessionId, asked }: CheckedRunRequest, lane: string): LaneWish {
-    const { book } = this.parts
-    return { lane: book.keyOf(lane, sessionId), level: levelOf(asked.priority) }
+  private summonsOf({ sessionId, asked }: CheckedRunRequest, name: string): Companion | undefined {
+    const { book, engine } = this.parts
+    const lane = book.keyOf(name, sessionId)
+    return engine.summons?.(sessionId, { lane, level: levelOf(asked.priority) }, this.homeOf(sessionId, lane))
   }
 
   /** A run in the log that is neither queued here nor ours is driven by the process that accepted it. */
@@ -294,10 +300,12 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
 
   /** Where other hosts may run it, too, it is ours when its session is, or when nobody else knows of it. */
   private isOurs({ sessionId, lane }: RunRecord, isNew: boolean, isSummoned: boolean): boolean {
-    const { engine, lanes, leases, openers } = this.parts
-    if (!engine.isShared || isSummoned) return isNew
-    if (lane === ASKERS_LANE) return true
-    if (!isNew) return false
+    if (!this.parts.engine.isShared || isSummoned) return isNew
+    return lane === ASKERS_LANE || (isNew && this.hasSession(sessionId))
+  }
+
+  private hasSession(sessionId: string): boolean {
+    const { lanes, leases, openers } = this.parts
     return (
       leases.epoch(sessionId) !== undefined ||
       openers.live(sessionId) !== undefined ||
@@ -342,11 +350,11 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
 
   /** A run that another process accepted for a session that is ours is ours to run. */
   private onAccepted(run: RunRecord): void {
-    const { leases, listeners } = this.parts
+    const { engine, leases, listeners } = this.parts
     listeners.tell((listener) => listener.accepted?.(this.view(run)))
     // The acceptance itself takes up what is accepted here.
     if (this.closing !== undefined || this.accepting.has(run.runId)) return
-    if (leases.epoch(run.sessionId) === undefined) return
+    if (engine.isShared ? !this.hasSession(run.sessionId) : leases.epoch(run.sessionId) === undefined) return
     // What follows in the same append is folded first.
     queueMicrotask(() => {
       this.takeUp(this.parts.ledger.get(run.runId) ?? run, true)

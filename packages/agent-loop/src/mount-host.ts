@@ -42,9 +42,18 @@ export async function mountHost(
   { clock = systemClock, leaseClock = clock, background = backgroundClock, processes }: MountOptions = {},
 ): Promise<RunHost> {
   const log = ctx.durableLog
+  const logger = ctx.logger('agent-loop-host')
+  const engine = await openLanes({
+    config,
+    log,
+    clock: background,
+    warn: (text) => void logger.warn(text),
+    homeOf: (sessionId, lane) => host.homeOf(sessionId, lane),
+    open: () => host.openSessions(),
+  })
   const leases = leaseStore({
     log,
-    holderId: HOLDER,
+    holderId: engine?.hostId ?? HOLDER,
     ttlMs: leaseMsOf(config),
     clock: { now: () => leaseClock.now(), monotonic: () => leaseClock.monotonic() },
     ...(processes === undefined ? {} : { processes }),
@@ -60,15 +69,6 @@ export async function mountHost(
     runIdOf: (sessionId, messageId) => host.runIdOf(sessionId, messageId),
   })
   const outgoing = hooks.outgoing.bind(hooks)
-  const logger = ctx.logger('agent-loop-host')
-  const engine = await openLanes({
-    config,
-    log,
-    clock: background,
-    warn: (text) => void logger.warn(text),
-    isHere: (sessionId, lane) => host.isHere(sessionId, lane),
-    open: () => host.openSessions(),
-  })
   const host: RunHost = new RunHost({
     ctx,
     log,

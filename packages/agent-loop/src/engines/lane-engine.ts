@@ -47,6 +47,8 @@ export interface LaneEngineEvents {
 export interface LaneEngine {
   /** Whether other hosts may be given a session's turn: then a session that falls busy has to be told to them. */
   readonly isShared: boolean
+  /** This host among those that share the lanes. */
+  readonly hostId?: string
   connect(events: LaneEngineEvents): void
   /** The session waits for a turn. Said again, it replaces what was said and keeps the time since when. */
   want(seat: LaneSeat, wish: LaneWish, now: number): void
@@ -65,8 +67,10 @@ export interface LaneEngine {
   /**
    * What is stored with the acceptance that makes a session busy which had nothing to run, so that no
    * crash lies between them. Only of a shared engine.
+   *
+   * @param host the only one that may be given the turn while it lives.
    */
-  summons?(sessionId: string, wish: LaneWish): Companion
+  summons?(sessionId: string, wish: LaneWish, host: string | undefined): Companion
   /** Something has happened on another host. */
   nudge(): void
   /** Resolves when nothing is under way; turns that were not finished pass to other hosts. Idempotent. */

@@ -10,7 +10,7 @@ import { BossJobs } from './boss-jobs.ts'
 import type { LaneEngine } from './lane-engine.ts'
 import { PgBossLanes, type PgBossLanesOptions } from './pg-boss-lanes.ts'
 
-export interface OpenLanesOptions extends Pick<PgBossLanesOptions, 'isHere' | 'open'> {
+export interface OpenLanesOptions extends Pick<PgBossLanesOptions, 'homeOf' | 'open'> {
   readonly config: Config
   readonly log: DurableLog
   readonly clock: Clock
@@ -31,7 +31,7 @@ export function leaseMsOf({ engine, leaseMs, pgBoss }: Config): number {
  *   what the database says.
  */
 export async function openLanes(options: OpenLanesOptions): Promise<LaneEngine | undefined> {
-  const { config, log, clock, warn, isHere, open } = options
+  const { config, log, clock, warn, homeOf, open } = options
   if (config.engine === 'embedded') return undefined
   const { connectionEnv, schema, heartbeatMs, pollMs } = config.pgBoss
   const connectionString = process.env[connectionEnv]
@@ -68,7 +68,7 @@ export async function openLanes(options: OpenLanesOptions): Promise<LaneEngine |
     perHost: new Map(
       Array.from(declared, ([name, { perHost }]) => [name, perHost ?? Number.POSITIVE_INFINITY] as const),
     ),
-    isHere,
+    homeOf,
     open,
   })
 }

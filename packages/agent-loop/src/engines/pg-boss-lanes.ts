@@ -26,8 +26,8 @@ export interface PgBossLanesOptions {
   readonly heartbeatMs: number
   /** How often jobs are looked for beside what is heard of other hosts; default 500 ms. */
   readonly pollMs?: number
-  /** Whether only this host can open the session as long as it lives. */
-  readonly isHere: (sessionId: string, lane: string) => boolean
+  /** The only host that may run the session as long as that host lives; none: any. */
+  readonly homeOf: (sessionId: string, lane: string) => string | undefined
   /** Sessions with something to run, whoever runs it. */
   readonly open: () => Iterable<{ readonly sessionId: string; readonly wish: LaneWish }>
 }
@@ -56,6 +56,7 @@ const RAREST_SWEEP_MS = 300_000
 
 export class PgBossLanes implements LaneEngine {
   readonly isShared = true
+  readonly hostId: string
   private readonly options: PgBossLanesOptions
   private readonly jobs: BossJobs
   private events: LaneEngineEvents | undefined
@@ -83,6 +84,7 @@ export class PgBossLanes implements LaneEngine {
 
   constructor(options: PgBossLanesOptions) {
     this.options = options
+    this.hostId = options.hostId
     this.jobs = options.jobs
   }
 
@@ -153,12 +155,12 @@ export class PgBossLanes implements LaneEngine {
     this.run(() => this.jobs.leave())
   }
 
-  summons(sessionId: string, wish: LaneWish): Companion {
+  summons(sessionId: string, wish: LaneWish, host: string | undefined): Companion {
     const summons: Summons = {
       sessionId,
       lane: this.familyOf(wish.lane),
       level: wish.level,
-      host: this.options.isHere(sessionId, wish.lane) ? this.options.hostId : undefined,
+      host,
       since: this.options.clock.now(),
     }
     return {
@@ -249,7 +251,7 @@ export class PgBossLanes implements LaneEngine {
     this.over = []
     this.unasked.clear()
     const wanted = asked.map(({ seat: { id }, wish, since }): Summons => {
-      const host = this.options.isHere(id, wish.lane) && !this.isPaused ? this.options.hostId : undefined
+      const host = this.isPaused ? undefined : this.options.homeOf(id, wish.lane)
       return { sessionId: id, ...wish, host, since }
     })
     for (const one of asked) one.isAsked = true
@@ -372,7 +374,7 @@ export class PgBossLanes implements LaneEngine {
       if (wish === undefined || known === undefined || now < known.nextAt) continue
       known.pauseMs = Math.min(RAREST_SWEEP_MS, known.pauseMs * 2)
       known.nextAt = now + known.pauseMs
-      const host = this.options.isHere(sessionId, '') ? this.options.hostId : undefined
+      const host = this.options.homeOf(sessionId, wish.lane)
       orphans.push({ sessionId, lane: this.familyOf(wish.lane), level: wish.level, host, since: known.since })
     }
     await this.jobs.ask(orphans)

@@ -54,7 +54,7 @@ laneEngineContract(
           pollMs: 50,
           lanes: [...widths.keys(), ...perTarget],
           perHost: new Map(),
-          isHere: () => false,
+          homeOf: () => undefined,
           open: () => [],
         })
       },
