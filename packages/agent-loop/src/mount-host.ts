@@ -12,6 +12,7 @@ import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
 import { openDoor } from './door.ts'
 import { openDoors } from './doors/open-doors.ts'
 import { ModelDetours } from './model-detours.ts'
+import { personConfig } from './person-config.ts'
 
 /** The part of the Cordis loader that tells when a boot has settled. */
 interface Settling {
@@ -37,10 +38,11 @@ export interface MountOptions {
  */
 export async function mountHost(
   ctx: Context,
-  config: Config,
+  configured: Config,
   { clock = systemClock, leaseClock = clock, background = backgroundClock, processes }: MountOptions = {},
 ): Promise<RunHost> {
   const log = ctx.durableLog
+  const config = personConfig(ctx, configured)
   const leases = leaseStore({
     log,
     holderId: HOLDER,
