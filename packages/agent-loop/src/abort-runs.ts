@@ -34,13 +34,13 @@ export async function abortRuns(
   const runs = await openRunsOf(ledger, request)
   const isUnderWay = (run: RunRecord): boolean => lanes.control(leaderOf(run)) !== undefined
   // All leave the queue first: otherwise the lane would promote one while the others are settled.
-  for (const run of runs) lanes.remove(run)
+  const waited = runs.filter((run) => lanes.remove(run))
   for (const run of runs) lanes.control(leaderOf(run))?.stop(stop)
   const idle = runs.filter((run) => !isUnderWay(run))
   try {
     for (const run of idle) await writer.settle(run, endingOfStop(stop), false)
   } catch (error) {
-    for (const run of idle) if (ledger.get(run.runId)?.settled === undefined) lanes.enqueue(run)
+    for (const run of waited) if (ledger.get(run.runId)?.settled === undefined) lanes.enqueue(run)
     throw error
   }
   return { aborted: runs.length > 0, runIds: runs.map((run) => run.runId) }

@@ -2,6 +2,7 @@
  * The decision about a run request, against the stream it would be written to: the run it is already, a
  * refusal, or the entries that make it durable together with what it does to the queue. Pure.
  */
+import type { Companion } from './engines/lane-engine.ts'
 import type { RunEntry } from './entries.ts'
 import { AgentLoopError } from './errors.ts'
 import { queueModeOf, type SessionSettings } from './queue-types.ts'
@@ -24,6 +25,8 @@ export interface AcceptanceRules {
   readonly draining: boolean
   /** Of the lease under which the run may begin at once, when nothing is in its way. */
   readonly startEpoch: number | undefined
+  /** What tells other hosts, when the session had nothing to run until now. */
+  readonly summons?: (() => Companion | undefined) | undefined
 }
 
 export interface Acceptance {
@@ -32,6 +35,8 @@ export interface Acceptance {
   readonly isNew: boolean
   /** It was marked as started in the append that accepted it. */
   readonly isStarted: boolean
+  /** Its session waits for a turn since this acceptance, as it says itself. */
+  readonly isSummoned: boolean
 }
 
 /** @throws `conflict`, `draining` or `busy`; then nothing is stored. */
@@ -41,7 +46,8 @@ export function decideAcceptance(
   rules: AcceptanceRules,
 ): Decision<Acceptance> {
   const known = knownRun(fold, request)
-  if (known !== undefined) return { result: { runId: known.runId, isNew: false, isStarted: false } }
+  if (known !== undefined)
+    return { result: { runId: known.runId, isNew: false, isStarted: false, isSummoned: false } }
   if (rules.draining) {
     throw new AgentLoopError('draining', 'the agent-loop host is about to restart; ask again after its start')
   }
@@ -79,7 +85,13 @@ export function decideAcceptance(
     })),
   ]
   const start = startOf(fold, request, rules)
-  return { entries: [...entries, ...start], result: { runId, isNew: true, isStarted: start.length > 0 } }
+  const companion = fold.openCount === 0 ? rules.summons?.() : undefined
+  const isSummoned = companion !== undefined
+  return {
+    entries: [...entries, ...start],
+    companion,
+    result: { runId, isNew: true, isStarted: start.length > 0, isSummoned },
+  }
 }
 
 /** A run that begins at once is accepted and started in one append: one write less before its turn. */

@@ -1,5 +1,6 @@
 /** What a row of this plugin can set. */
 import z from '@deepseek-ai/schemastery'
+import { CONNECTION_ENV_PATTERN, DEFAULT_CONNECTION_ENV } from 'dsh-durable-log'
 import { MAX_DELAY_MS } from './clock.ts'
 import { HookSettings } from './hooks/settings.ts'
 import type { QueueSettings } from './queue-types.ts'
@@ -12,6 +13,20 @@ export interface LaneConfig {
   timeoutMs?: number
   /** Runs that may wait for it. */
   maxQueued?: number
+  /** Sessions that run in it at a time on one host, where `width` counts over all hosts. */
+  perHost?: number
+}
+
+/** Lanes over several hosts; see `engines/pg-boss-lanes.ts`. */
+export interface PgBossConfig {
+  /** Name of the environment variable with the connection string, which is that of the log. */
+  connectionEnv: string
+  /** Schema of pg-boss's tables. */
+  schema: string
+  /** After how long without a sign of life the turns of a host are given to others, milliseconds. */
+  heartbeatMs: number
+  /** How often each host looks for turns beside what it hears of others, milliseconds. */
+  pollMs: number
 }
 
 export interface Config {
@@ -29,6 +44,9 @@ export interface Config {
   defaultTimeoutMs: number
   /** How long a stopped turn may take to end before its lane goes on, milliseconds. */
   graceMs: number
+  /** Whether the lanes are those of this host, or of all hosts on one PostgreSQL database. */
+  engine: 'embedded' | 'pg-boss'
+  pgBoss: PgBossConfig
   /** Global lanes besides or instead of `main` (4), `subagent` (8) and `cron` (1). */
   lanes: Record<string, LaneConfig>
   /** After how long a waiting session rises by one priority, milliseconds. */
@@ -70,6 +88,7 @@ const LaneConfig: z<LaneConfig> = z.object({
   width: count(10_000).required(),
   timeoutMs: delay(1),
   maxQueued: count(10_000_000),
+  perHost: count(10_000),
 })
 
 export const Config: z<Partial<Config>, Config> = z.object({
@@ -77,6 +96,16 @@ export const Config: z<Partial<Config>, Config> = z.object({
   afterCrash: z.union(['interrupt', 'resume'] as const).default('interrupt'),
   defaultTimeoutMs: delay(1).default(600_000),
   graceMs: delay(0).default(5_000),
+  engine: z.union(['embedded', 'pg-boss'] as const).default('embedded'),
+  pgBoss: z.object({
+    connectionEnv: z.string().pattern(CONNECTION_ENV_PATTERN).default(DEFAULT_CONNECTION_ENV),
+    schema: z
+      .string()
+      .pattern(/^[a-z_][a-z0-9_]{0,39}$/u)
+      .default('agent_loop_lanes'),
+    heartbeatMs: z.number().step(1).min(10_000).max(MAX_DELAY_MS).default(10_000),
+    pollMs: z.number().step(1).min(20).max(60_000).default(500),
+  }),
   lanes: z.dict(LaneConfig).default({}),
   ageMs: delay(1).default(30_000),
   queue: z.object({

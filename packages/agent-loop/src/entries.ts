@@ -11,6 +11,7 @@
  * | `queue/moved` | 1 | a queued run has another place |
  * | `queue/echoed` | 1 | a copy of a queued run's message went into an open turn |
  * | `session/configured` | 1 | defaults of the session |
+ * | `session/hosted` | 1 | the host that runs it from here on, where lanes are shared by several |
  * | `session/described` | 1 | the key that names the session, and where it works |
  *
  * Entries of an older format are read as what they would be in the newest, which alone is written.
@@ -107,6 +108,7 @@ const deferredSchema = z.strictObject({
 const movedSchema = z.strictObject({ v: z.literal(1), runId: id, before: id.optional() })
 const echoedSchema = z.strictObject({ v: z.literal(1), runId: id, messageId: id })
 const configuredSchema = z.strictObject({ v: z.literal(1), changes: defaultsSchema })
+const hostedSchema = z.strictObject({ v: z.literal(1), host: id })
 const describedSchema = z.strictObject({
   v: z.literal(1),
   key: keySchema.optional(),
@@ -123,6 +125,7 @@ const schemas = {
   'queue/echoed': echoedSchema,
   'session/configured': configuredSchema,
   'session/described': describedSchema,
+  'session/hosted': hostedSchema,
 } as const
 
 type Schemas = typeof schemas

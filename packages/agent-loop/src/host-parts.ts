@@ -8,8 +8,10 @@ import type { TurnEndReason } from '@deepseek-ai/dsh-session'
 import { lanesOf, PER_TARGET_LANE, type Config } from './config.ts'
 import type { Clock } from './clock.ts'
 import { composeMessage } from './compose.ts'
+import type { RunEntry } from './entries.ts'
 import { EmbeddedLanes } from './engines/embedded-lanes.ts'
 import type { LaneEngine } from './engines/lane-engine.ts'
+import { leaseMsOf } from './engines/open-lanes.ts'
 import { ForcedReleases } from './forced-release.ts'
 import { HeldTurns } from './held-turn.ts'
 import { letOut, type LeavingPorts } from './leaving-run.ts'
@@ -77,9 +79,11 @@ export class HostParts {
   readonly listeners: RunListeners
   readonly selfWaits = new SelfWaits()
   readonly heldTurns: HeldTurns
+  readonly engine: LaneEngine
   private readonly state: LaneState
   private readonly releases: ForcedReleases
   private readonly options: HostPartsOptions
+  private readonly warn: (text: string) => void
 
   constructor(options: HostPartsOptions, events: HostEvents) {
     const { ctx, log, clock, config, leaseClock, background, outgoing, detours } = options
@@ -87,10 +91,11 @@ export class HostParts {
     this.options = options
     const logger = ctx.logger('agent-loop-host')
     const warn = (text: string): void => void logger.warn(text)
+    this.warn = warn
     const detached = (operation: () => void): void => runDetached(agents, operation)
     const widths = new Map(Array.from(lanesOf(config), ([name, { width }]) => [name, width] as const))
-    const engine = options.engine ?? new EmbeddedLanes({ widths, ageMs: config.ageMs })
-    this.state = new LaneState({ engine, widths, perTarget: [PER_TARGET_LANE] })
+    this.engine = options.engine ?? new EmbeddedLanes({ widths, ageMs: config.ageMs })
+    this.state = new LaneState({ engine: this.engine, widths, perTarget: [PER_TARGET_LANE] })
     this.book = new LaneBook({ config, state: this.state })
     this.waiters = new Waiters(clock)
     this.listeners = new RunListeners(warn)
@@ -107,7 +112,10 @@ export class HostParts {
     })
     this.ledger = new RunLedger(log, {
       accepted: (run) => events.accepted(run),
-      folded: (run, entry, isOwn) => this.streams.folded(run, entry, isOwn),
+      folded: (run, entry, isOwn) => {
+        this.streams.folded(run, entry, isOwn)
+        if (!isOwn) this.onForeign(run, entry)
+      },
       settled: (run) => events.settled(run),
       quarantined: (error) => warn(error.message),
       readFailed: (sessionId, error) =>
@@ -128,7 +136,7 @@ export class HostParts {
     this.leases = new SessionLeases({
       store: options.leases,
       clock: leaseClock,
-      ttlMs: config.leaseMs,
+      ttlMs: leaseMsOf(config),
       isBusy: (sessionId) => this.state.isBusy(sessionId) || this.watcher.open(sessionId) !== undefined,
       onLost: (sessionId) => this.onLeaseLost(sessionId),
       onMaybeFree: (sessionId) => this.lanes.release(sessionId),
@@ -140,6 +148,7 @@ export class HostParts {
       ledger: this.ledger,
       clock,
       epochOf: (sessionId) => this.leases.epoch(sessionId),
+      hostId: this.engine.hostId,
       collectAtMost: (sessionId) => queueOf(sessionId).cap,
     })
     const leaving: LeavingPorts = {
@@ -161,6 +170,7 @@ export class HostParts {
       graceMs: config.graceMs,
       afterCrash: config.afterCrash,
       attempts: config.attempts,
+      hasOtherHosts: this.engine.isShared,
       forceRelease: (agent, turn) => this.forceRelease(agent, turn),
     }
     const { state, book, ledger, writer, openers } = this
@@ -173,6 +183,12 @@ export class HostParts {
       markStarted: (run, via) => writer.markStarted(run, via),
     })
     this.recovery = new Recovery({ ledger, lanes: this.lanes, openers, warn })
+    this.engine.connect({
+      stirred: () => this.lanes.pump(),
+      summoned: (sessionId) => this.onSummoned(sessionId),
+      lost: (sessionId) => this.leases.lost(sessionId),
+      warn,
+    })
     ctx.on('agent/created', ({ agent }) => this.recovery.onAgentCreated(agent))
     ctx.on('agent/session-start', ({ agent }) => this.recovery.clearInbox(agent))
     ctx.on('agent/status', ({ agent, status }) => {
@@ -204,13 +220,44 @@ export class HostParts {
     this.waiters.close()
     this.recovery.close()
     await this.lanes.close()
+    await this.engine.close()
     await this.ledger.close()
     await this.leases.close()
     await this.streams.close()
   }
 
+  /** What a session has to run, whoever accepted it. */
+  private async onSummoned(sessionId: string): Promise<void> {
+    const stream = this.ledger.stream(sessionId)
+    await stream.refresh()
+    const { fold } = stream
+    this.lanes.adopt(
+      sessionId,
+      fold.open().flatMap((runId) => fold.get(runId) ?? []),
+    )
+  }
+
+  /** Another host has written about a run. */
+  private onForeign(run: RunRecord, entry: RunEntry): void {
+    const { sessionId, runId } = run
+    if (entry.type === 'queue/moved') this.lanes.move(runId, entry.data.before)
+    this.engine.nudge()
+    const isElsewhere = entry.type === 'run/started' && entry.data.epoch !== this.leases.epoch(sessionId)
+    if (!isElsewhere || !this.engine.isShared || this.openers.live(sessionId) === undefined) return
+    if (this.watcher.open(sessionId) !== undefined || this.lanes.active(sessionId) !== undefined) return
+    this.openers.letGo(sessionId).then(
+      (isGone) => {
+        if (!isGone)
+          this.warn(`session ${JSON.stringify(sessionId)} goes on at another host; open it anew here`)
+      },
+      (error: unknown) => this.warn(`session ${JSON.stringify(sessionId)} was not closed: ${String(error)}`),
+    )
+  }
+
   private onBegun(sessionId: string, turn: OpenTurn): void {
     if (!turn.isOurs) {
+      // Its turn is not ours to delay, but nobody else's run is to begin beside it.
+      if (this.engine.isShared) this.leases.take(sessionId).catch(() => undefined)
       const { runId } = observedOf(sessionId, turn)
       const session = this.openers.live(sessionId)?.session
       if (session !== undefined) this.streams.turnBegan(session, turn.turn)

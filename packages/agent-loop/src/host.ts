@@ -9,7 +9,9 @@ import { abortRuns } from './abort-runs.ts'
 import { decideAcceptance, type Acceptance } from './acceptance.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
+import type { Companion, LaneEngine, LaneWish } from './engines/lane-engine.ts'
 import { AgentLoopError } from './errors.ts'
+import { levelOf } from './lane-book.ts'
 import { HostParts } from './host-parts.ts'
 import type { LeavingPorts } from './leaving-run.ts'
 import type { ModelDetours } from './model-detours.ts'
@@ -38,6 +40,8 @@ import type {
   SessionOpener,
 } from './types.ts'
 
+/** Its sessions are opened by whoever asks for their runs; a host that asks again after a crash has them now. */
+const ASKERS_LANE = 'subagent'
 const DEFAULT_WAIT_MS = 30_000
 const DEFAULT_DRAIN_MS = 30_000
 
@@ -47,6 +51,7 @@ export interface RunHostOptions {
   readonly log: DurableLog
   readonly clock: Clock
   readonly config: Config
+  readonly engine?: LaneEngine | undefined
   /** Leases of sessions; they have a clock of their own. */
   readonly leases: LeaseStore
   readonly leaseClock: Clock
@@ -86,6 +91,30 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     await this.parts.recovery.start()
   }
 
+  /**
+   * The only host that may run a session as long as that host lives: where its agent is, or else was. A
+   * session of the askers' lane is opened by whoever asked for it.
+   */
+  homeOf(sessionId: string, lane: string): string | undefined {
+    const { engine, ledger, openers } = this.parts
+    if (lane === ASKERS_LANE || openers.live(sessionId) !== undefined) return engine.hostId
+    return ledger.stream(sessionId).fold.host
+  }
+
+  /** Sessions with open runs, and what the first of them waits for. */
+  *openSessions(): Generator<{ readonly sessionId: string; readonly wish: LaneWish }, void> {
+    const { ledger, book } = this.parts
+    for (const { fold, quarantined } of ledger.all()) {
+      const [first] = fold.openCount > 0 && quarantined === undefined ? fold.open() : []
+      const run = first === undefined ? undefined : fold.get(first)
+      if (run === undefined) continue
+      yield {
+        sessionId: fold.sessionId,
+        wish: { lane: book.laneOf(run), level: levelOf(run.request?.priority) },
+      }
+    }
+  }
+
   /** The open run of a session whose message has this id. */
   runIdOf(sessionId: string, messageId: string): string | undefined {
     return this.parts.runIdOf(sessionId, messageId)
@@ -106,10 +135,12 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     const giveBack = ledger.reserve(request.runId, sessionId)
     this.accepting.add(request.runId)
     try {
-      const { runId, isNew, isStarted } = await stream.transact((fold) => this.decide(fold, request, lane))
+      const { runId, isNew, isStarted, isSummoned } = await stream.transact((fold) =>
+        this.decide(fold, request, lane),
+      )
       const run = stream.fold.get(runId)
       if (run === undefined) throw new Error(`run ${runId} vanished while it was accepted`)
-      this.takeUp(run, isNew || this.unsure.delete(runId), isStarted)
+      this.takeUp(run, this.isOurs(run, isNew || this.unsure.delete(runId), isSummoned), isStarted)
       if (isNew && run.request?.mode === 'interrupt') this.interrupt(run)
       return { runId, status: 'accepted', acceptedAt: run.acceptedAt }
     } catch (error) {
@@ -247,8 +278,15 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
       laneFull: book.hasRoom(lane, request.sessionId) ? undefined : retryAfterMs,
       retryAfterMs,
       draining: this.drains,
+      summons: () => this.summonsOf(request, lane),
       startEpoch: this.parts.lanes.startEpoch(request.sessionId, book.keyOf(lane, request.sessionId)),
     })
+  }
+
+  private summonsOf({ sessionId, asked }: CheckedRunRequest, name: string): Companion | undefined {
+    const { book, engine } = this.parts
+    const lane = book.keyOf(name, sessionId)
+    return engine.summons?.(sessionId, { lane, level: levelOf(asked.priority) }, this.homeOf(sessionId, lane))
   }
 
   /** A run in the log that is neither queued here nor ours is driven by the process that accepted it. */
@@ -258,6 +296,21 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     if (lanes.has(run)) lanes.release(run.sessionId)
     else if (isOurs) lanes.enqueue(run, isStarted)
     steering.offer(run.sessionId)
+  }
+
+  /** Where other hosts may run it, too, it is ours when its session is, or when nobody else knows of it. */
+  private isOurs({ sessionId, lane }: RunRecord, isNew: boolean, isSummoned: boolean): boolean {
+    if (!this.parts.engine.isShared || isSummoned) return isNew
+    return lane === ASKERS_LANE || (isNew && this.hasSession(sessionId))
+  }
+
+  private hasSession(sessionId: string): boolean {
+    const { lanes, leases, openers } = this.parts
+    return (
+      leases.epoch(sessionId) !== undefined ||
+      openers.live(sessionId) !== undefined ||
+      lanes.isBusy(sessionId)
+    )
   }
 
   private interrupt(run: RunRecord): void {
@@ -297,13 +350,16 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
 
   /** A run that another process accepted for a session that is ours is ours to run. */
   private onAccepted(run: RunRecord): void {
-    const { leases, listeners } = this.parts
+    const { engine, leases, listeners } = this.parts
     listeners.tell((listener) => listener.accepted?.(this.view(run)))
     // The acceptance itself takes up what is accepted here.
     if (this.closing !== undefined || this.accepting.has(run.runId)) return
-    if (leases.epoch(run.sessionId) === undefined) return
+    if (engine.isShared ? !this.hasSession(run.sessionId) : leases.epoch(run.sessionId) === undefined) return
     // What follows in the same append is folded first.
-    queueMicrotask(() => this.takeUp(this.parts.ledger.get(run.runId) ?? run, true))
+    queueMicrotask(() => {
+      this.takeUp(this.parts.ledger.get(run.runId) ?? run, true)
+      if (run.request?.mode === 'interrupt') this.interrupt(run)
+    })
   }
 
   private onSettled(run: RunRecord): void {

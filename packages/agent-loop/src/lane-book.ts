@@ -3,12 +3,17 @@
  * runs may take, whether it has room, and its figures. Starts nothing.
  */
 import { DEFAULT_MAX_QUEUED, lanesOf, PER_TARGET_LANE, type Config } from './config.ts'
+import type { Level } from './engines/lane-engine.ts'
 import type { LaneItem, LaneState } from './lane-state.ts'
 import { DROP_CODES, type RunPriority } from './queue-types.ts'
 import type { RunRecord } from './run-record.ts'
 import type { LaneMetrics } from './types.ts'
 
-const LEVELS: Readonly<Record<RunPriority, 0 | 1 | 2>> = { background: 0, default: 1, foreground: 2 }
+const LEVELS: Readonly<Record<RunPriority, Level>> = { background: 0, default: 1, foreground: 2 }
+export function levelOf(priority: RunPriority = 'default'): Level {
+  return LEVELS[priority]
+}
+
 /** How much a new run moves the mean time that runs of a lane take. */
 const WEIGHT = 0.2
 const SHORTEST_RETRY_MS = 1_000
@@ -48,7 +53,7 @@ export class LaneBook {
       id,
       sessionId,
       lane: this.laneOf(run),
-      level: LEVELS[request?.priority ?? 'default'],
+      level: levelOf(request?.priority),
       collects: request?.mode === 'collect',
     }
   }

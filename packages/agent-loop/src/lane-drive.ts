@@ -92,6 +92,7 @@ export class LaneDrive {
   }
 
   private async conclude(run: RunRecord, control: RunControl, end: RunEnd): Promise<Verdict> {
+    if (end.kind === 'elsewhere') return { kind: 'back' }
     if (end.kind === 'left') return control.lost ? { kind: 'back' } : OVER
     const { failures } = this.ports.ledger.get(run.runId) ?? run
     if (end.kind === 'retry' && failures + 1 < this.ports.attempts && end.settlement.error !== undefined) {

@@ -62,6 +62,22 @@ export class Lanes {
     }
   }
 
+  /** Brings in what a session has to run by the log, each in its place, and lets it go. */
+  adopt(sessionId: string, runs: readonly RunRecord[]): void {
+    for (const run of runs) {
+      if (run.leader !== undefined || this.has(run)) continue
+      const { inFront, before } = this.place(run)
+      const atEnd: Placement = inFront ? { at: 'front' } : { at: 'end' }
+      this.put(run, before === undefined ? atEnd : { at: 'before', id: before, inFront })
+    }
+    this.unblock(sessionId, Block.held)
+  }
+
+  /** Whether the session runs or queues anything here. */
+  isBusy(sessionId: string): boolean {
+    return this.state.isBusy(sessionId)
+  }
+
   /** The lease under which a run of the session would begin at once, if it would. */
   startEpoch(sessionId: string, lane: string): number | undefined {
     const epoch = this.ports.leases.epoch(sessionId)

@@ -6,6 +6,7 @@ import { leaseStore, type Processes } from 'dsh-durable-log'
 import { backgroundClock, systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { RunHost } from './host.ts'
+import { leaseMsOf, openLanes } from './engines/open-lanes.ts'
 import { HookHost } from './hooks/hook-host.ts'
 import { loadHooks, startHooks } from './hooks/start-hooks.ts'
 import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
@@ -43,10 +44,19 @@ export async function mountHost(
 ): Promise<RunHost> {
   const log = ctx.durableLog
   const config = personConfig(ctx, configured)
+  const logger = ctx.logger('agent-loop-host')
+  const engine = await openLanes({
+    config,
+    log,
+    clock: background,
+    warn: (text) => void logger.warn(text),
+    homeOf: (sessionId, lane) => host.homeOf(sessionId, lane),
+    open: () => host.openSessions(),
+  })
   const leases = leaseStore({
     log,
-    holderId: HOLDER,
-    ttlMs: config.leaseMs,
+    holderId: engine?.hostId ?? HOLDER,
+    ttlMs: leaseMsOf(config),
     clock: { now: () => leaseClock.now(), monotonic: () => leaseClock.monotonic() },
     ...(processes === undefined ? {} : { processes }),
   })
@@ -61,7 +71,18 @@ export async function mountHost(
     runIdOf: (sessionId, messageId) => host.runIdOf(sessionId, messageId),
   })
   const outgoing = hooks.outgoing.bind(hooks)
-  const host = new RunHost({ ctx, log, clock, config, leases, leaseClock, background, outgoing, detours })
+  const host: RunHost = new RunHost({
+    ctx,
+    log,
+    clock,
+    config,
+    engine,
+    leases,
+    leaseClock,
+    background,
+    outgoing,
+    detours,
+  })
   ctx.effect(
     () => async () => void (await Promise.all([hooks.stop(), host.close()])),
     'lanes and hooks of the agent-loop host',

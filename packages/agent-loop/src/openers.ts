@@ -7,7 +7,7 @@ import type { Agent } from '@deepseek-ai/dsh-agent'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import { AgentLoopError } from './errors.ts'
 import type { DescribedData } from './entries.ts'
-import { createKeyedSession, resumeSession } from './resume-session.ts'
+import { createKeyedSession, resumeSession, type OpenedSession } from './resume-session.ts'
 import type { SessionOpener } from './types.ts'
 
 export class Openers {
@@ -16,6 +16,8 @@ export class Openers {
   private readonly describe: (sessionId: string) => DescribedData | undefined
   private readonly registered: SessionOpener[] = []
   private readonly opening = new Map<string, Promise<unknown>>()
+  /** What the default opener has opened. */
+  private readonly own = new Map<string, OpenedSession>()
 
   /**
    * @param ctx owns the agents that the default opener makes and resumes.
@@ -60,6 +62,22 @@ export class Openers {
     )
   }
 
+  /**
+   * Closes a session that another host has taken over, whose agent here does not know what happens to it
+   * there. @returns whether no such agent is left.
+   */
+  async letGo(sessionId: string): Promise<boolean> {
+    return await this.exclusively(sessionId, async () => {
+      const agent = this.live(sessionId)
+      const opened = this.own.get(sessionId)
+      this.own.delete(sessionId)
+      if (agent === undefined) return true
+      if (opened?.agent !== agent) return false
+      await opened.dispose()
+      return true
+    })
+  }
+
   private async askAll(sessionId: string, signal: AbortSignal): Promise<Agent | undefined> {
     for (const opener of this.registered.slice()) {
       const agent = await ask(opener, sessionId, signal)
@@ -76,7 +94,9 @@ export class Openers {
         described?.key === undefined
           ? undefined
           : await createKeyedSession(this.ctx, this.agents, sessionId, described, signal)
-      return made ?? (await resumeSession(this.ctx, this.agents, sessionId, signal))
+      const opened = made ?? (await resumeSession(this.ctx, this.agents, sessionId, signal))
+      this.own.set(sessionId, opened)
+      return opened.agent
     } catch (error) {
       // Somebody else, a person in the web app for one, may have opened it meanwhile.
       const agent = this.live(sessionId)

@@ -24,20 +24,35 @@ interface Presets {
   mount(agentCtx: Context, id?: string): Promise<unknown>
 }
 
+/** The session can be opened, but only by whoever made it. */
+export class ForeignSession extends AgentLoopError {
+  constructor(sessionId: string) {
+    super(
+      'session-not-found',
+      `session ${JSON.stringify(sessionId)} cannot be opened: it is a subagent and no opener claims it`,
+    )
+  }
+}
+
+export interface OpenedSession {
+  readonly agent: Agent
+  readonly dispose: () => Promise<unknown>
+}
+
 /** @throws `session-not-found` when the session is unknown, or may not be resumed from here. */
 export async function resumeSession(
   ctx: Context,
   agents: Context['agents'],
   sessionId: string,
   signal: AbortSignal,
-): Promise<Agent> {
+): Promise<OpenedSession> {
   const persistence = ctx.get('sessionPersistence') as Persistence | undefined
   if (persistence === undefined) throw notFound(sessionId, 'no opener claims it and nothing is persisted')
   const { meta, events } = await inspect(persistence, sessionId, signal)
-  if (meta.origin === 'subagent') throw notFound(sessionId, 'it is a subagent and no opener claims it')
+  if (meta.origin === 'subagent') throw new ForeignSession(sessionId)
   const presets = ctx.get('agentPresets') as Presets | undefined
   const preset = presetOf(meta, events)
-  const { agent } = await agents.resume({
+  const { agent, dispose } = await agents.resume({
     resumeSessionId: SessionId(sessionId),
     agentOptions: modelOf(ctx, events),
     signal,
@@ -45,13 +60,13 @@ export async function resumeSession(
       ? {}
       : { setup: async (agentCtx: Context) => void (await presets.mount(agentCtx, preset)) }),
   })
-  return agent
+  return { agent, dispose }
 }
 
 /**
  * Makes the session that a caller's key names, unless it is persisted already.
  *
- * @returns its agent, or nothing when it has to be resumed.
+ * @returns it, or nothing when it has to be resumed.
  */
 export async function createKeyedSession(
   ctx: Context,
@@ -59,12 +74,12 @@ export async function createKeyedSession(
   sessionId: string,
   described: DescribedData,
   signal: AbortSignal,
-): Promise<Agent | undefined> {
+): Promise<OpenedSession | undefined> {
   const persistence = ctx.get('sessionPersistence') as Persistence | undefined
   const stored = (await persistence?.list(signal)) ?? []
   if (stored.some(({ id }) => id === sessionId)) return undefined
   const presets = ctx.get('agentPresets') as Presets | undefined
-  const { agent } = await agents.create({
+  const { agent, dispose } = await agents.create({
     sessionId: SessionId(sessionId),
     agentOptions: described.model ?? modelOf(ctx, []),
     // Prompts of DSH name the folder, so a session without one could not have a turn.
@@ -74,7 +89,7 @@ export async function createKeyedSession(
       ? {}
       : { setup: async (agentCtx: Context) => void (await presets.mount(agentCtx)) }),
   })
-  return agent
+  return { agent, dispose }
 }
 
 async function inspect(persistence: Persistence, sessionId: string, signal: AbortSignal) {

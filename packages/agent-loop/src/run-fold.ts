@@ -67,6 +67,8 @@ export class RunFold {
   /** Defaults of the session that were set and not taken back. */
   defaults: DefaultsChange = {}
   described: DescribedData | undefined
+  /** The host that ran it last, as lane engines name it. */
+  host: string | undefined
   /** Dropped messages that no turn has told about yet. */
   digest: Digest | undefined
   private readonly records = new Map<string, RunRecord>()
@@ -178,7 +180,7 @@ export class RunFold {
    * @throws `quarantined` with the rule that the entry breaks.
    */
   admit(entry: RunEntry): void {
-    if (entry.type === 'session/configured' || entry.type === 'session/described') return
+    if (isOfSession(entry)) return
     const known = this.records.get(entry.data.runId)
     if (entry.type === 'run/accepted') {
       if (known !== undefined) throw broken(entry, 'the run was accepted before')
@@ -200,6 +202,9 @@ export class RunFold {
         return undefined
       case 'session/described':
         this.described = entry.data
+        return undefined
+      case 'session/hosted':
+        this.host = entry.data.host
         return undefined
       case 'run/accepted':
         return this.accept(entry.data)
@@ -315,6 +320,10 @@ export class RunFold {
     const { count = 0, previews = [] } = this.digest ?? {}
     this.digest = { count: count + 1, previews: [...previews, preview].slice(-PREVIEWS_KEPT) }
   }
+}
+
+function isOfSession(entry: RunEntry): entry is RunEntry & { readonly type: `session/${string}` } {
+  return entry.type.startsWith('session/')
 }
 
 function broken(entry: { type: string; data: { runId: string } }, why: string): AgentLoopError {

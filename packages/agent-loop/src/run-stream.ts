@@ -3,7 +3,8 @@
  * the fold, stored under the condition that the stream is still there, and only then folded. When
  * another process was faster, the decision is taken anew on what it wrote.
  */
-import { DurableLogError, type DurableLog, type StoredEntry } from 'dsh-durable-log'
+import { DurableLogError, type DurableLog, type Entry, type StoredEntry } from 'dsh-durable-log'
+import type { Companion } from './engines/lane-engine.ts'
 import { parseRunEntry, RUN_STREAM_PREFIX, toLogEntry, type RunEntry } from './entries.ts'
 import { AgentLoopError } from './errors.ts'
 import { RunFold } from './run-fold.ts'
@@ -14,6 +15,8 @@ const PAGE = 1000
 /** What to store now as one, if anything, and what to answer once it is durable. */
 export interface Decision<T> {
   readonly entries?: readonly RunEntry[]
+  /** Stored with the entries. */
+  readonly companion?: Companion | undefined
   readonly result: T
 }
 
@@ -56,10 +59,10 @@ export class RunStream {
     return this.enqueue(async () => {
       for (;;) {
         await this.readAhead()
-        const { entries = [], result } = decide(this.fold)
+        const { entries = [], companion, result } = decide(this.fold)
         if (entries.length === 0) return result
         this.fold.admitAll(entries)
-        if (await this.append(entries)) return result
+        if (await this.append(entries, companion)) return result
       }
     })
   }
@@ -87,9 +90,10 @@ export class RunStream {
   }
 
   /** @returns whether the entries were stored; not when the stream was elsewhere. */
-  private async append(entries: readonly RunEntry[]): Promise<boolean> {
+  private async append(entries: readonly RunEntry[], companion?: Companion): Promise<boolean> {
     try {
-      const last = await this.log.append(this.name, this.fold.seq, entries.map(toLogEntry))
+      const last = await this.store(entries.map(toLogEntry), companion)
+      companion?.stored()
       for (const [index, entry] of entries.entries()) {
         this.foldEntry(entry, last - entries.length + index + 1, true)
       }
@@ -100,6 +104,13 @@ export class RunStream {
       if (error instanceof DurableLogError && error.code === 'conflict') return false
       throw error
     }
+  }
+
+  private store(entries: readonly Entry[], companion: Companion | undefined): Promise<number> {
+    const { log, name, fold } = this
+    if (companion === undefined) return log.append(name, fold.seq, entries)
+    if (log.appendWith !== undefined) return log.appendWith(name, fold.seq, entries, companion.work)
+    throw new DurableLogError('invalid', 'lanes over several hosts need a log in PostgreSQL')
   }
 
   private async readAhead(): Promise<void> {

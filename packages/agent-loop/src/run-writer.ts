@@ -17,6 +17,8 @@ export interface RunWriterPorts {
   readonly clock: Clock
   /** Of the lease this process has on a session. */
   readonly epochOf: (sessionId: string) => number | undefined
+  /** This host, where several share the lanes. */
+  readonly hostId: string | undefined
   /** How many messages are collected into one turn at most. */
   readonly collectAtMost: (sessionId: string) => number
 }
@@ -50,7 +52,7 @@ export class RunWriter {
         epoch,
         ...(together.length === 0 ? {} : { members: [...together] }),
       }
-      return { entries: [{ type: 'run/started', data }], result: together }
+      return { entries: [...this.hosted(fold), { type: 'run/started', data }], result: together }
     })
     const started = stream.fold.get(runId)
     if (members === undefined || started === undefined) return undefined
@@ -86,6 +88,14 @@ export class RunWriter {
       }))
       return { entries, result: undefined }
     })
+  }
+
+  /** Where several hosts share the lanes, a session's next turn is best had where its agent lives. */
+  private hosted({ host }: RunFold): readonly RunEntry[] {
+    const { hostId } = this.ports
+    return hostId === undefined || hostId === host
+      ? []
+      : [{ type: 'session/hosted', data: { v: 1, host: hostId } }]
   }
 
   /** A run that was started before keeps those it was told with, as far as they are open. */

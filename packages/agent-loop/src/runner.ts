@@ -11,6 +11,7 @@ import type { Clock } from './clock.ts'
 import { Deadline, type Limits } from './deadline.ts'
 import type { Openers } from './openers.ts'
 import { promptReport } from './prompt-report.ts'
+import { ForeignSession } from './resume-session.ts'
 import type { RunControl } from './run-control.ts'
 import { continuationIdOf, continuationMessage } from './run-message.ts'
 import type { RunRecord, Settlement } from './run-record.ts'
@@ -49,6 +50,8 @@ export interface RunnerPorts {
   /** How long a stopped turn may take to end before the lane goes on. */
   readonly graceMs: number
   readonly afterCrash: 'interrupt' | 'resume'
+  /** Whether a session that cannot be opened here may be one of another host. */
+  readonly hasOtherHosts: boolean
   /** How often a message is tried that the agent does not take, and a turn that is cut off. */
   readonly attempts: number
   /** Ends whatever of the turn does not heed its cancellation. */
@@ -59,11 +62,13 @@ export interface RunnerPorts {
  * - `settled`: this is how it ended.
  * - `retry`: its message could not be handed over, which may pass.
  * - `left`: the host let go of it, or the log has its end already.
+ * - `elsewhere`: another host can open its session, and this one cannot.
  */
 export type RunEnd =
   | { readonly kind: 'settled'; readonly settlement: Settlement }
   | { readonly kind: 'retry'; readonly settlement: Settlement }
   | { readonly kind: 'left' }
+  | { readonly kind: 'elsewhere' }
 
 export const LEFT: RunEnd = { kind: 'left' }
 export const ended = (settlement: Settlement | undefined): RunEnd =>
@@ -139,6 +144,9 @@ class RunDrive {
       const agent = await Promise.race([opening, this.control.ended])
       return this.checkReins() ?? (agent === undefined ? over(LEFT) : this.checkPlace(agent))
     } catch (error) {
+      if (error instanceof ForeignSession && this.ports.hasOtherHosts) {
+        return this.checkReins() ?? over({ kind: 'elsewhere' })
+      }
       const settlement = failed('open-failed', error)
       const isFinal = (error as { readonly code?: unknown }).code === 'session-not-found'
       return this.checkReins() ?? over({ kind: isFinal ? 'settled' : 'retry', settlement })

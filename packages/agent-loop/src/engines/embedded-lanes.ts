@@ -108,6 +108,10 @@ export class EmbeddedLanes implements LaneEngine {
     return !this.isPaused && (lane === undefined || (lane.hasRoom && lane.waiting === 0))
   }
 
+  nudge(): void {
+    // There is no other host.
+  }
+
   pause(): void {
     this.isPaused = true
   }

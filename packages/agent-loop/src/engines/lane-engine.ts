@@ -22,6 +22,13 @@ export interface LaneWish {
   readonly level: Level
 }
 
+/** What is stored in one transaction with entries of the log. */
+export interface Companion {
+  readonly work: SqlWork
+  /** Called once it is stored. */
+  readonly stored: () => void
+}
+
 /** What an engine of several hosts tells its own. */
 export interface LaneEngineEvents {
   /** `next` may have something. Called outside of every call to the engine. */
@@ -40,6 +47,8 @@ export interface LaneEngineEvents {
 export interface LaneEngine {
   /** Whether other hosts may be given a session's turn: then a session that falls busy has to be told to them. */
   readonly isShared: boolean
+  /** This host among those that share the lanes. */
+  readonly hostId?: string
   connect(events: LaneEngineEvents): void
   /** The session waits for a turn. Said again, it replaces what was said and keeps the time since when. */
   want(seat: LaneSeat, wish: LaneWish, now: number): void
@@ -56,12 +65,14 @@ export interface LaneEngine {
   /** From now on nobody gets a turn here; turns under way go on. */
   pause(): void
   /**
-   * What stores with the acceptance that a session, at rest until now, waits for a turn. Only of a
-   * shared engine.
+   * What is stored with the acceptance that makes a session busy which had nothing to run, so that no
+   * crash lies between them. Only of a shared engine.
    *
-   * @param isHere whether only this host can open the session while it lives.
+   * @param host the only one that may be given the turn while it lives.
    */
-  summons?(sessionId: string, wish: LaneWish, isHere: boolean): SqlWork
+  summons?(sessionId: string, wish: LaneWish, host: string | undefined): Companion
+  /** Something has happened on another host. */
+  nudge(): void
   /** Resolves when nothing is under way; turns that were not finished pass to other hosts. Idempotent. */
   close(): Promise<void>
 }

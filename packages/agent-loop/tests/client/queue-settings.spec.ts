@@ -37,6 +37,6 @@ describe('the card of queues', () => {
     ['debounceMs', -1],
     ['drop', 'all'],
   ])('the host refuses %s %j', (name, value) => {
-    expect(() => checked({ [name]: value })).toThrow()
+    expect(() => checked({ [name]: value })).toThrow(/\$\.|expected/u)
   })
 })

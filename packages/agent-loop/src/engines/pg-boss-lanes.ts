@@ -1,0 +1,414 @@
+/**
+ * The lanes of several hosts on one PostgreSQL database: a job of pg-boss says that a session waits
+ * for a turn, and a host that is given the job has the turn until it completes it.
+ *
+ *     want ──► ask (job) ─ ─ any host takes it ─ ─► given ──► next ──► finish ──► over (and ask again)
+ *
+ * A job is a reminder and not the truth, which is in the run streams: one that finds nothing to do is
+ * completed, one too many does no harm, and a session whose job got lost is found by the sweep. Turns
+ * under way give a sign of life; a host that could give none for as long as others wait for one lets
+ * go of its turns by its own clock, before anybody else begins.
+ *
+ * Owns: who waits and who has a turn here, and the rhythm of asking, taking, and signs of life.
+ */
+import type { Clock } from '../clock.ts'
+import type { BossJobs, GivenTurn, Summons } from './boss-jobs.ts'
+import type { Companion, LaneEngine, LaneEngineEvents, LaneSeat, LaneWish } from './lane-engine.ts'
+
+export interface PgBossLanesOptions {
+  readonly jobs: BossJobs
+  readonly clock: Clock
+  readonly hostId: string
+  /** Declared lanes, and names in front of the target of lanes of one target. */
+  readonly lanes: readonly string[]
+  /** Turns of a lane on this host at most; default as many as the lane has. */
+  readonly perHost: ReadonlyMap<string, number>
+  readonly heartbeatMs: number
+  /** How often jobs are looked for beside what is heard of other hosts; default 500 ms. */
+  readonly pollMs?: number
+  /** The only host that may run the session as long as that host lives; none: any. */
+  readonly homeOf: (sessionId: string, lane: string) => string | undefined
+  /** Sessions with something to run, whoever runs it. */
+  readonly open: () => Iterable<{ readonly sessionId: string; readonly wish: LaneWish }>
+}
+
+interface Waiting {
+  readonly seat: LaneSeat
+  readonly wish: LaneWish
+  readonly since: number
+  /** There is a job for it. */
+  isAsked: boolean
+}
+
+interface Turn {
+  readonly given: GivenTurn
+  /** The session runs something in it. */
+  isTaken: boolean
+}
+
+const DEFAULT_POLL_MS = 500
+const RETRY_MS = 500
+/** News of other hosts that come within it are one. */
+const NUDGE_MS = 20
+/** How often a session that waits nowhere is asked about, at first and at most. */
+const SWEEP_MS = 5_000
+const RAREST_SWEEP_MS = 300_000
+
+export class PgBossLanes implements LaneEngine {
+  readonly isShared = true
+  readonly hostId: string
+  private readonly options: PgBossLanesOptions
+  private readonly jobs: BossJobs
+  private events: LaneEngineEvents | undefined
+  private readonly waiting = new Map<string, Waiting>()
+  private readonly turns = new Map<string, Turn>()
+  /** Sessions that wait and were given their turn. */
+  private readonly ready = new Set<string>()
+  /** Sessions that an acceptance has asked for already. */
+  private readonly summoned = new Set<string>()
+  private over: GivenTurn[] = []
+  private readonly passed: Summons[] = []
+  private readonly unasked = new Set<string>()
+  private readonly due = new Set<string>()
+  private others: readonly string[] = []
+  private readonly orphans = new Map<string, { readonly since: number; pauseMs: number; nextAt: number }>()
+  private readonly working = new Set<Promise<void>>()
+  private readonly disarms = new Set<() => void>()
+  private lastSignAt = 0
+  private isStoring = false
+  private isTaking = false
+  private isNudged = false
+  private isPaused = false
+  private isClosed = false
+  private closing: Promise<void> | undefined
+
+  constructor(options: PgBossLanesOptions) {
+    this.options = options
+    this.hostId = options.hostId
+    this.jobs = options.jobs
+  }
+
+  get isStirred(): boolean {
+    return this.ready.size > 0
+  }
+
+  connect(events: LaneEngineEvents): void {
+    this.events = events
+    const { heartbeatMs, pollMs = DEFAULT_POLL_MS } = this.options
+    this.lastSignAt = this.monotonic
+    this.every(pollMs, () => this.look())
+    this.every(heartbeatMs / 5, () => this.showLife())
+    this.every(heartbeatMs / 5, () => this.lookForHosts())
+    this.every(SWEEP_MS, () => this.sweep())
+    this.run(() => this.lookForHosts())
+  }
+
+  want(seat: LaneSeat, wish: LaneWish, now: number): void {
+    const before = this.waiting.get(seat.id)
+    const own: LaneWish = { lane: this.familyOf(wish.lane), level: wish.level }
+    const isSame = before?.wish.lane === own.lane
+    // A job keeps the place it was given; what raises a session later does not move it.
+    const isAsked = this.summoned.delete(seat.id) || (isSame && before.isAsked)
+    this.waiting.set(seat.id, { seat, wish: own, since: before?.since ?? now, isAsked })
+    const turn = this.turns.get(seat.id)
+    if (turn !== undefined && !turn.isTaken && turn.given.lane === own.lane) return this.offer(seat.id)
+    if (isAsked) return
+    this.unasked.add(seat.id)
+    this.store()
+  }
+
+  unwant(seat: LaneSeat): void {
+    this.waiting.delete(seat.id)
+    this.unasked.delete(seat.id)
+    if (this.ready.delete(seat.id)) this.giveBack(seat.id)
+  }
+
+  next(): LaneSeat | undefined {
+    if (this.isPaused) return undefined
+    for (const sessionId of this.ready) {
+      this.ready.delete(sessionId)
+      const waiting = this.waiting.get(sessionId)
+      const turn = this.turns.get(sessionId)
+      if (waiting === undefined || turn === undefined) continue
+      turn.isTaken = true
+      this.waiting.delete(sessionId)
+      this.unasked.delete(sessionId)
+      return waiting.seat
+    }
+    return undefined
+  }
+
+  finish(seat: LaneSeat): void {
+    const turn = this.turns.get(seat.id)
+    if (turn?.isTaken === true) this.giveBack(seat.id)
+  }
+
+  hasRoom(): boolean {
+    return false
+  }
+
+  pause(): void {
+    if (this.isPaused) return
+    this.isPaused = true
+    for (const sessionId of this.ready) this.giveBack(sessionId)
+    this.ready.clear()
+    this.run(() => this.jobs.leave())
+  }
+
+  summons(sessionId: string, wish: LaneWish, host: string | undefined): Companion {
+    const summons: Summons = {
+      sessionId,
+      lane: this.familyOf(wish.lane),
+      level: wish.level,
+      host,
+      since: this.options.clock.now(),
+    }
+    return {
+      work: (execute) => this.jobs.ask([summons], execute),
+      stored: () => {
+        this.summoned.add(sessionId)
+        this.due.add(summons.lane)
+        this.run(() => this.take())
+      },
+    }
+  }
+
+  nudge(): void {
+    if (this.isNudged || this.isPaused) return
+    this.isNudged = true
+    this.after(NUDGE_MS, async () => {
+      this.isNudged = false
+      await this.look()
+    })
+  }
+
+  close(): Promise<void> {
+    return (this.closing ??= this.end())
+  }
+
+  private async end(): Promise<void> {
+    this.pause()
+    this.isClosed = true
+    for (const disarm of this.disarms) disarm()
+    this.disarms.clear()
+    for (const sessionId of this.turns.keys()) this.giveBack(sessionId)
+    while (this.working.size > 0) await Promise.all(this.working)
+    await this.storeOnce().catch((error: unknown) => this.warn('turns were not given back', error))
+    await this.jobs.close()
+  }
+
+  private get monotonic(): number {
+    return this.options.clock.monotonic()
+  }
+
+  /** Lanes of one target share a queue, in which each session has a turn at a time anyway. */
+  private familyOf(lane: string): string {
+    const { lanes } = this.options
+    if (lanes.includes(lane)) return lane
+    return lanes.find((name) => lane.startsWith(`${name}:`)) ?? lane
+  }
+
+  private offer(sessionId: string): void {
+    this.ready.add(sessionId)
+    queueMicrotask(() => this.events?.stirred())
+  }
+
+  /** A turn is over or not needed; while this host pauses, it passes to others. */
+  private giveBack(sessionId: string): void {
+    const turn = this.turns.get(sessionId)
+    if (turn === undefined) return
+    this.turns.delete(sessionId)
+    this.over.push(turn.given)
+    if (this.isPaused) {
+      const { lane } = turn.given
+      this.passed.push({ sessionId, lane, level: 1, host: undefined, since: this.options.clock.now() })
+    }
+    this.store()
+  }
+
+  /** Stores what is over and asks for what is wanted, one transaction after the other. */
+  private store(): void {
+    if (this.isStoring || this.isClosed) return
+    this.isStoring = true
+    this.run(async () => {
+      try {
+        // What the same task has finished and wants then goes together.
+        await Promise.resolve()
+        while (this.over.length > 0 || this.passed.length > 0 || this.unasked.size > 0) await this.storeOnce()
+      } catch (error) {
+        this.warn('turns are not stored, trying again', error)
+        this.after(RETRY_MS, async () => this.store())
+      } finally {
+        this.isStoring = false
+      }
+    })
+  }
+
+  private async storeOnce(): Promise<void> {
+    const over = this.over
+    const passed = this.passed.splice(0)
+    const asked = [...this.unasked].flatMap((sessionId) => this.waiting.get(sessionId) ?? [])
+    this.over = []
+    this.unasked.clear()
+    const wanted = asked.map(({ seat: { id }, wish, since }): Summons => {
+      const host = this.isPaused ? undefined : this.options.homeOf(id, wish.lane)
+      return { sessionId: id, ...wish, host, since }
+    })
+    for (const one of asked) one.isAsked = true
+    try {
+      await this.jobs.settle(over, [...passed, ...wanted])
+    } catch (error) {
+      this.over.unshift(...over)
+      this.passed.unshift(...passed)
+      for (const one of asked) {
+        one.isAsked = false
+        if (this.waiting.get(one.seat.id) === one) this.unasked.add(one.seat.id)
+      }
+      throw error
+    }
+    for (const { lane } of [...over, ...wanted]) this.due.add(lane)
+    this.run(() => this.take())
+  }
+
+  /** Looks whether anybody waits for a turn that this host may be given. */
+  private async look(): Promise<void> {
+    if (this.isPaused) return
+    for (const lane of await this.jobs.waited(this.options.lanes)) this.due.add(lane)
+    await this.take()
+  }
+
+  private async take(): Promise<void> {
+    if (this.isTaking) return
+    this.isTaking = true
+    try {
+      for (const lane of this.due) {
+        this.due.delete(lane)
+        if (this.isPaused) continue
+        const given = await this.jobs.take(lane, this.roomFor(lane), this.others)
+        for (const turn of given) this.receive(turn)
+      }
+    } finally {
+      this.isTaking = false
+    }
+  }
+
+  private roomFor(lane: string): number {
+    const most = this.options.perHost.get(lane) ?? Number.POSITIVE_INFINITY
+    let held = 0
+    for (const { given } of this.turns.values()) if (given.lane === lane) held += 1
+    return most - held
+  }
+
+  private receive(given: GivenTurn): void {
+    const { sessionId, lane } = given
+    this.summoned.delete(sessionId)
+    if (this.turns.has(sessionId) || this.isPaused) {
+      // Another lane's job for a session that has a turn here already; what it wants then, it asks for.
+      this.over.push(given)
+      return this.store()
+    }
+    this.turns.set(sessionId, { given, isTaken: false })
+    this.orphans.delete(sessionId)
+    const waiting = this.waiting.get(sessionId)
+    if (waiting?.wish.lane === lane) return this.offer(sessionId)
+    this.run(() => this.summon(sessionId))
+  }
+
+  /** The host reads what the session has to run; when that is nothing, or nothing now, the turn passes. */
+  private async summon(sessionId: string): Promise<void> {
+    try {
+      await this.events?.summoned(sessionId)
+    } catch (error) {
+      this.warn(`session ${JSON.stringify(sessionId)} was not read`, error)
+    }
+    const turn = this.turns.get(sessionId)
+    if (turn !== undefined && !turn.isTaken && !this.ready.has(sessionId)) this.giveBack(sessionId)
+  }
+
+  private async showLife(): Promise<void> {
+    const turns = [...this.turns.values()]
+    const since = this.monotonic
+    try {
+      const lost = await this.jobs.touch(turns.map(({ given }) => given))
+      this.lastSignAt = since
+      for (const { sessionId, job } of lost) {
+        if (this.turns.get(sessionId)?.given.job.id === job.id) this.lose(sessionId)
+      }
+    } catch (error) {
+      this.warn('no sign of life could be given', error)
+      // Others wait for as long as the heartbeat takes, from the last sign they have seen.
+      if (this.monotonic - this.lastSignAt < this.options.heartbeatMs) return
+      for (const sessionId of this.turns.keys()) this.lose(sessionId)
+    }
+  }
+
+  private lose(sessionId: string): void {
+    this.turns.delete(sessionId)
+    this.ready.delete(sessionId)
+    this.events?.lost(sessionId)
+  }
+
+  private async lookForHosts(): Promise<void> {
+    this.others = await this.jobs.otherHosts()
+  }
+
+  /** Asks for sessions that have something to run and wait nowhere, as after a crash between two steps. */
+  private async sweep(): Promise<void> {
+    if (this.isPaused) return
+    const { open, clock } = this.options
+    const now = clock.now()
+    const candidates = new Map<string, LaneWish>()
+    for (const { sessionId, wish } of open()) {
+      if (!this.turns.has(sessionId)) candidates.set(sessionId, wish)
+    }
+    for (const sessionId of this.orphans.keys()) {
+      if (!candidates.has(sessionId)) this.orphans.delete(sessionId)
+    }
+    if (candidates.size === 0) return
+    const orphans: Summons[] = []
+    for (const sessionId of await this.jobs.without([...candidates.keys()])) {
+      const wish = candidates.get(sessionId)
+      const known = this.orphans.get(sessionId)
+      if (known === undefined) this.orphans.set(sessionId, { since: now, pauseMs: SWEEP_MS, nextAt: now + 1 })
+      // Seen twice: it is not on its way from one step to the next.
+      if (wish === undefined || known === undefined || now < known.nextAt) continue
+      known.pauseMs = Math.min(RAREST_SWEEP_MS, known.pauseMs * 2)
+      known.nextAt = now + known.pauseMs
+      const host = this.options.homeOf(sessionId, wish.lane)
+      orphans.push({ sessionId, lane: this.familyOf(wish.lane), level: wish.level, host, since: known.since })
+    }
+    await this.jobs.ask(orphans)
+    for (const { lane } of orphans) this.due.add(lane)
+    await this.take()
+  }
+
+  private every(ms: number, act: () => Promise<void>): void {
+    this.after(ms, async () => {
+      try {
+        await act()
+      } finally {
+        if (!this.isClosed) this.every(ms, act)
+      }
+    })
+  }
+
+  private after(ms: number, act: () => Promise<void>): void {
+    if (this.isClosed) return
+    const disarm = this.options.clock.after(ms, () => {
+      this.disarms.delete(disarm)
+      this.run(act)
+    })
+    this.disarms.add(disarm)
+  }
+
+  private run(act: () => Promise<void>): void {
+    const work = act()
+      .catch((error: unknown) => this.warn('the database does not answer', error))
+      .finally(() => this.working.delete(work))
+    this.working.add(work)
+  }
+
+  private warn(what: string, error: unknown): void {
+    if (!this.isClosed) this.events?.warn(`lanes over hosts: ${what}: ${String(error)}`)
+  }
+}
