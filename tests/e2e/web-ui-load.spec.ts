@@ -114,7 +114,7 @@ describe('a graph of 3,000 works', () => {
     await page.id('dg-show-list').click()
     await page.id('dg-row').first().waitFor()
     expect(await page.id('dg-row').count()).toBeLessThan(60)
-    await page.page.locator('.dg-rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
+    await page.page.locator('.dg-rows').evaluate('(rows) => rows.scrollTo(0, rows.scrollHeight)')
     await page.page.getByText(`Read module ${WIDE - 1} in wave ${WAVES - 1}`).waitFor()
     await keepScreenshot(page.page, 'large-list')
     await page.id('dg-show-picture').click()

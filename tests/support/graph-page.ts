@@ -42,6 +42,23 @@ export class GraphPage {
     await this.page.getByText(title, { exact: true }).first().click()
   }
 
+  /** DSH's settings of plugins. */
+  async settings(): Promise<void> {
+    await this.page
+      .getByRole('button', { name: /^(Settings|设置)$/u })
+      .first()
+      .click()
+    await this.page
+      .getByText(/^(Plugins|插件)$/u)
+      .first()
+      .click()
+  }
+
+  async closeSettings(): Promise<void> {
+    await this.page.keyboard.press('Escape')
+    await this.page.getByText(/^(Plugin configuration|插件配置)$/u).waitFor({ state: 'detached' })
+  }
+
   get view(): Locator {
     return this.page.getByTestId('dg-view')
   }

@@ -1,16 +1,24 @@
-/** The browser half of dsh-agent-loop-host: the tab Lanes. It needs only what every page of DSH has. */
+/** The browser half of dsh-agent-loop-host: the tab Lanes, and a card of settings. It needs only what every page of DSH has. */
 import type { ClientContext, SessionId } from '@deepseek-ai/dsh-client-runtime/client'
-import { addStyle, LocaleSource } from '@dsh-graph/page-parts'
+import {
+  addStyle,
+  bindSettings,
+  LocaleSource,
+  SETTINGS_STYLE,
+  type SettingsSource,
+} from '@dsh-graph/page-parts'
 import { lanesDoor, type LanesDoor } from './door.ts'
 import { LanesPage } from './lanes-page.tsx'
+import { QUEUE_NAMESPACES, QueueSettings } from './queue-settings.tsx'
 import css from './style.css'
 import { wordsFor } from './words.ts'
 
 export const inject = ['slots']
 
 export function apply(ctx: ClientContext): void {
-  ctx.effect(() => addStyle('dsh-agent-loop-host', css), 'lanes style')
+  ctx.effect(() => addStyle('dsh-agent-loop-host', css + SETTINGS_STYLE), 'lanes style')
   const locale = new LocaleSource(ctx)
+  bindSettings(ctx, { namespaces: QUEUE_NAMESPACES, face: { hooks: { locale } }, card: QueueSettingsCard })
   const door = lanesDoor((...request) => fetch(...request))
   ctx.slots.inject('conversation.view', () =>
     ctx.slots.register(
@@ -24,6 +32,14 @@ export function apply(ctx: ClientContext): void {
       LanesTab,
     ),
   )
+}
+
+function QueueSettingsCard({
+  sources,
+  useLocale,
+}: Pick<Face, 'useLocale'> & { sources: readonly [SettingsSource] }) {
+  const locale = useLocale((now) => now)
+  return <QueueSettings sources={sources} locale={locale} words={wordsFor(locale)} />
 }
 
 interface Face {

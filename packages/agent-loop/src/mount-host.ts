@@ -13,6 +13,7 @@ import { DEFAULT_HOOK_SETTINGS } from './hooks/settings.ts'
 import { openDoor } from './door.ts'
 import { openDoors } from './doors/open-doors.ts'
 import { ModelDetours } from './model-detours.ts'
+import { personConfig } from './person-config.ts'
 
 /** The part of the Cordis loader that tells when a boot has settled. */
 interface Settling {
@@ -38,10 +39,11 @@ export interface MountOptions {
  */
 export async function mountHost(
   ctx: Context,
-  config: Config,
+  configured: Config,
   { clock = systemClock, leaseClock = clock, background = backgroundClock, processes }: MountOptions = {},
 ): Promise<RunHost> {
   const log = ctx.durableLog
+  const config = personConfig(ctx, configured)
   const logger = ctx.logger('agent-loop-host')
   const engine = await openLanes({
     config,

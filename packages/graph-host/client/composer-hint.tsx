@@ -2,33 +2,23 @@
  * One line at the composer of a session that can supervise graphs, or that a person switched off: whether
  * it does, and the switch. Nothing where the host does not say, as in a child session.
  */
-import { useEffect, useState } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { usePage } from './page.ts'
 
 export function ComposerHint({ sessionId }: { sessionId: string }) {
-  const { desk, words } = usePage()
+  const { desk, feed, words } = usePage()
   const { say } = words
-  const [supervised, setSupervised] = useState<boolean | null>(null)
+  const source = feed.supervisionOf(sessionId)
+  const supervised = useSyncExternalStore(source.subscribe, source.getSnapshot)
   const [isBusy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<string>()
-  useEffect(() => {
-    let isLeft = false
-    desk('supervision', { sessionId }).then(
-      (answer) => void (isLeft || setSupervised(answer.supervised)),
-      // A host that does not answer has the page say so elsewhere.
-      () => undefined,
-    )
-    return () => void (isLeft = true)
-  }, [desk, sessionId])
   if (supervised === null) return null
   const turn = () => {
     setBusy(true)
     setRefusal(undefined)
     desk('supervise', { sessionId, supervised: !supervised })
-      .then(
-        (answer) => setSupervised(answer.supervised),
-        (error: unknown) => setRefusal(error instanceof Error ? error.message : String(error)),
-      )
+      // What it is then, the connection tells.
+      .catch((error: unknown) => setRefusal(error instanceof Error ? error.message : String(error)))
       .finally(() => setBusy(false))
   }
   return (

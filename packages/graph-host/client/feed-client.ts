@@ -5,7 +5,11 @@
 import type { FeedMessage, PageMessage } from '../src/feed/wire.ts'
 import { RunsLook, type RunsSource } from './code-run.ts'
 import { EMPTY_MODEL, reduce, withConnection, type GraphModel } from './graph-model.ts'
+import { SupervisionLook, type SupervisionSource } from './supervision-look.ts'
 import { Watchers } from './watchers.ts'
+
+/** What the page looks at through its connection. */
+type AnyLook = Look | RunsLook | SupervisionLook
 
 /** A connection, and what it tells. */
 export interface Socket {
@@ -38,8 +42,8 @@ const LINGER_MS = 5_000
 
 export class FeedClient {
   private readonly options: FeedClientOptions
-  private readonly looks = new Map<string, Look | RunsLook>()
-  private readonly byKey = new Map<number, Look | RunsLook>()
+  private readonly looks = new Map<string, AnyLook>()
+  private readonly byKey = new Map<number, AnyLook>()
   private socket: Socket | undefined
   private isOpen = false
   private pauseMs = FIRST_PAUSE_MS
@@ -64,7 +68,16 @@ export class FeedClient {
     return this.look(name, (key) => new RunsLook(key, sessionId, (look) => this.changed(look))) as RunsLook
   }
 
-  private look(name: string, make: (key: number) => Look | RunsLook): Look | RunsLook {
+  /** Whether a session supervises graphs. */
+  supervisionOf(sessionId: string): SupervisionSource {
+    const name = JSON.stringify(['supervision', sessionId])
+    return this.look(
+      name,
+      (key) => new SupervisionLook(key, sessionId, (look) => this.changed(look)),
+    ) as SupervisionLook
+  }
+
+  private look(name: string, make: (key: number) => AnyLook): AnyLook {
     let look = this.looks.get(name)
     if (look === undefined) {
       look = make(this.looks.size + 1)
@@ -83,7 +96,7 @@ export class FeedClient {
   }
 
   /** Somebody began or ceased to look. */
-  private changed(look: Look | RunsLook): void {
+  private changed(look: AnyLook): void {
     if (this.isOpen) this.say(look.isWatched ? look.watch() : { type: 'unwatch', key: look.key })
     clearTimeout(this.linger)
     if ([...this.looks.values()].some((one) => one.isWatched)) this.connect()

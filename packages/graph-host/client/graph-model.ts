@@ -63,6 +63,7 @@ export function reduce(model: GraphModel, message: FeedMessage): GraphModel {
   switch (message.type) {
     // Of another kind of look.
     case 'run':
+    case 'supervision':
       return model
     case 'none':
       return { ...EMPTY_MODEL, phase: 'none', connected: true, shape: model.shape + 1 }

@@ -6,7 +6,13 @@
 import type { ClientContext, SessionId } from '@deepseek-ai/dsh-client-runtime/client'
 import type { ToolCallViewProps } from '@deepseek-ai/dsh-client-ui-tool/client'
 import type { ConnectionHandle } from '@deepseek-ai/dsh-client-connection/client'
-import { addStyle, LocaleSource } from '@dsh-graph/page-parts'
+import {
+  addStyle,
+  bindSettings,
+  LocaleSource,
+  SETTINGS_STYLE,
+  type SettingsSource,
+} from '@dsh-graph/page-parts'
 import { useMemo, type ReactNode } from 'react'
 import type { FeedPath } from '../src/feed/wire.ts'
 import { ChatLine } from './chat-line.tsx'
@@ -17,6 +23,7 @@ import { followCodeGraphs } from './code-views.ts'
 import { deskOf } from './desk.ts'
 import { FeedClient, type Socket, type SocketListener } from './feed-client.ts'
 import { GraphView } from './graph-view.tsx'
+import { GRAPH_NAMESPACES, GraphSettings } from './graph-settings.tsx'
 import { openChildSession } from './open-session.ts'
 import { PageContext, type Page } from './page.ts'
 import css from './style.css'
@@ -37,7 +44,7 @@ function openSocket(ticket: string, listener: SocketListener): Socket {
 }
 
 export function apply(ctx: ClientContext): void {
-  ctx.effect(() => addStyle('dsh-graph-host', css), 'graph style')
+  ctx.effect(() => addStyle('dsh-graph-host', css + SETTINGS_STYLE), 'graph style')
   // DSH's types tell of the host's service of that name only.
   const { connection } = ctx as unknown as { connection: ConnectionHandle }
   const desk = deskOf((channel, endpoint, payload) => connection.rpc.call(channel, endpoint, payload))
@@ -68,6 +75,7 @@ export function apply(ctx: ClientContext): void {
       GraphHint,
     ),
   )
+  bindSettings(ctx, { namespaces: GRAPH_NAMESPACES, face: { hooks: { locale } }, card: GraphSettingsCard })
   ctx.conversationEvents.register(graphNode)
   ctx.slots.inject('conversation.chat.node', () =>
     ctx.slots.register({ name: 'conversation.chat.node', key: 'dsh-graph', inject: face }, GraphNode),
@@ -96,6 +104,14 @@ export function apply(ctx: ClientContext): void {
 interface Face {
   readonly parts: Omit<Page, 'words'>
   readonly useLocale: <T>(select: (locale: string) => T) => T
+}
+
+function GraphSettingsCard({
+  sources,
+  useLocale,
+}: Pick<Face, 'useLocale'> & { sources: readonly [SettingsSource, SettingsSource] }) {
+  const locale = useLocale((now) => now)
+  return <GraphSettings sources={sources} locale={locale} words={wordsFor(locale)} />
 }
 
 function GraphTab({ sessionId, ...face }: Face & { sessionId: SessionId }) {

@@ -55,7 +55,7 @@ export interface GraphCommandDeps {
   readonly ctx: Context
   readonly store: GraphControl
   /** Activations of one graph at once. */
-  readonly slots: number
+  readonly slots: () => number
   /** What holds up the run of an operator's session. */
   readonly runWait: (sessionId: string) => string | undefined
   readonly doctor: () => Promise<DoctorReport>
@@ -148,7 +148,7 @@ export class GraphCommand {
     const supervised = supervises(agent) ? 'on' : 'off'
     if (state === undefined) return `No graph yet. Supervision is ${supervised} in this session.`
     const { runWait, slots } = this.deps
-    const lines = boardLines(state, PLAIN_LOOK, { now: Date.now(), slots, runWait })
+    const lines = boardLines(state, PLAIN_LOOK, { now: Date.now(), slots: slots(), runWait })
     return [...lines, ...(supervised === 'on' ? [] : ['supervision is off in this session: /graph on'])].join(
       '\n',
     )

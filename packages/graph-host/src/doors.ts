@@ -33,7 +33,7 @@ export function openDoors({ config, ctx, drives, loop, store }: DoorsDeps): void
   const errors = new RecentErrors(ctx)
   const doctor = () => hostReport({ ctx, config, store, errors })
   const runWait = (sessionId: string) => laneWaitOf(loop, sessionId)
-  registerGraphCommand({ ctx, store, slots: config.maxNewActivations, runWait, doctor })
+  registerGraphCommand({ ctx, store, slots: () => config.maxNewActivations, runWait, doctor })
   if (!config.door) return
   const operations = { ...agentDoor(agentOperations(loop)), ...hostOperations({ ctx, store, loop, doctor }) }
   serveDoor({

@@ -11,6 +11,7 @@ import { serveFeed } from './feed/serve-feed.ts'
 import { openDoors } from './doors.ts'
 import { holdIdleRoots } from './hold-idle-root.ts'
 import { serveHealth } from './health.ts'
+import { personConfig } from './person-config.ts'
 import { Roots } from './roots.ts'
 
 export { Config, type OperatorKind } from './config.ts'
@@ -34,7 +35,8 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
         .info(`another plugin provides ${AGENT_GRAPH_CONTROLLER_SERVICE}; this host stands down`)
       return
     }
-    const roots = new Roots(live, config, live.graphControl, live.agentLoopHost)
+    const holding = personConfig(live, config, () => roots.lookAgain())
+    const roots = new Roots(live, holding, live.graphControl, live.agentLoopHost)
     roots.mount()
     holdIdleRoots({
       ctx: live,
@@ -48,7 +50,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
     serveHealth(live, live.agentLoopHost)
     openDoors({
       ctx: live,
-      config,
+      config: holding,
       store: live.graphControl,
       loop: live.agentLoopHost,
       drives: (sessionId) => roots.drives(sessionId),

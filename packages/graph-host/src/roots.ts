@@ -89,7 +89,9 @@ export class Roots implements AgentGraphControllers {
     this.graphs = new CodeGraphs({
       registry: () => ctx.get('graphTools') as CodeGraphRegistry | undefined,
       log,
-      timeoutMs: config.operatorTimeoutMs,
+      get timeoutMs() {
+        return config.operatorTimeoutMs
+      },
     })
     this.leases = log === undefined ? undefined : new RootLeases({ log, ttlMs: config.leaseMs, warn })
   }
@@ -164,6 +166,11 @@ export class Roots implements AgentGraphControllers {
     return this.served.get(sessionId)?.controller
   }
 
+  /** What is configured has changed: there may be room for more. */
+  lookAgain(): void {
+    for (const { controller } of this.served.values()) controller.lookAgain()
+  }
+
   /** Whether this process acts for the graphs of a root now. */
   drives(sessionId: string): boolean {
     return this.served.has(sessionId) && this.leases?.holds(sessionId) !== false
@@ -179,7 +186,14 @@ export class Roots implements AgentGraphControllers {
 
   private makeController(rootSessionId: string): DrivingAgentGraphController {
     const { config, ctx, graphs, guard, leases, log, loop, operators, store } = this
-    const sessions = createExecutor({ loop, operators, guard, timeoutMs: config.operatorTimeoutMs })
+    const sessions = createExecutor({
+      loop,
+      operators,
+      guard,
+      get timeoutMs() {
+        return config.operatorTimeoutMs
+      },
+    })
     return createAgentGraphController({
       store,
       rootSessionId,
@@ -189,9 +203,13 @@ export class Roots implements AgentGraphControllers {
       options: {
         executor: createOperatorExecutor({ store, sessions, graphs }),
         wakes: createWakeSender({ ctx, loop, rootSessionId }),
-        maxNewActivations: config.maxNewActivations,
+        get maxNewActivations() {
+          return config.maxNewActivations
+        },
+        get limits() {
+          return config.limits
+        },
         wakeDelayMs: config.wakeDelayMs,
-        limits: config.limits,
         catalog: async () => ({ ...catalogOf(config, await listPresets(ctx)), graphs: graphs.catalog() }),
         checkWork: (work) => effortProblems(ctx, config, this.routeOfRoot(rootSessionId), work),
         checkArgs: (name, args) => graphs.check(name, args),

@@ -1,3 +1,7 @@
 export { AskDialog, type AskDialogProps, type Question } from './ask-dialog.tsx'
 export { LocaleSource, type PageContext } from './locale-source.ts'
+export { bindSettings, type SettingsBinding } from './bind-settings.ts'
+export { SettingsCard, type SettingsCardProps } from './settings-card.tsx'
+export type { SettingsField, SettingsSnapshot, SettingsSource } from './settings-form.ts'
+export { SETTINGS_STYLE } from './settings-style.ts'
 export { addStyle } from './style-tag.ts'

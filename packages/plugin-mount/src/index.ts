@@ -4,3 +4,4 @@
  */
 export { mountOnce, type Mount } from './mount-once.ts'
 export { warnWhenMissing } from './missing-services.ts'
+export { personSettings, type PersonSettingsOptions } from './person-settings.ts'

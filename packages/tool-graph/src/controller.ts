@@ -118,6 +118,10 @@ class Controller implements DrivingAgentGraphController {
     return this.drivers.recover()
   }
 
+  lookAgain(): void {
+    this.drivers.lookAgain()
+  }
+
   expectsWake(): boolean {
     return this.drivers.expectsWake()
   }

@@ -8,7 +8,7 @@ import { scopeOf } from '@deepseek-ai/dsh-scope'
 import z from '@deepseek-ai/schemastery'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import { installForRoots, keepYieldConclusive } from './install.ts'
-import type { SupervisionSettings } from './supervision.ts'
+import { SupervisionSchema, type SupervisionSettings } from './supervision.ts'
 import { AGENT_GRAPH_CONTROLLER_SERVICE } from './types.ts'
 
 export { cleanAddWorkInput, cleanUpdateInput } from './clean-input.ts'
@@ -25,6 +25,7 @@ export { supervises } from './install.ts'
 export {
   recordSupervision,
   SUPERVISION_STREAM,
+  SupervisionSchema,
   switchSupervision,
   type SupervisionSettings,
   type SwitchLog,
@@ -68,11 +69,7 @@ export interface Config extends Partial<SupervisionSettings> {
 
 export const Config: z<Config> = z.object({
   enabled: z.boolean().default(true).description('Give root sessions the agent graph tools.'),
-  sessions: z
-    .union([z.const('all' as const), z.const('chosen' as const), z.const('none' as const)])
-    .default('all')
-    .description('Root sessions that supervise graphs; `/graph on` and `/graph off` decide for one.'),
-  presets: z.array(z.string()).default([]).description('With `chosen`: the presets whose sessions do.'),
+  ...SupervisionSchema.dict,
 }) as z<Config>
 
 /**

@@ -6,12 +6,15 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { scopeChainOf, scopeOf } from '@deepseek-ai/dsh-scope'
+import { personSettings } from '@dsh-graph/plugin-mount'
 import { buildGraphModePromptSection, GRAPH_SECTION_NAME } from './section.ts'
 import { isRootAgent } from './root-session.ts'
 import { GRAPH_TOOLS, VIEW_TOOL } from './schemas.ts'
 import {
   isSupervised,
+  SUPERVISION_NAMESPACE,
   SUPERVISION_STREAM,
+  SupervisionSchema,
   SupervisionSwitches,
   type SupervisionSettings,
   type SwitchLog,
@@ -31,11 +34,11 @@ function installFor(host: Context, scope: Context): () => void {
 /** Gives tools and section to the root sessions that are to have them, and takes them back. */
 class SupervisedRoots {
   private readonly ctx: Context
-  private readonly settings: SupervisionSettings
+  private readonly settings: () => SupervisionSettings
   private readonly installed = new Map<Agent, () => void>()
   private switches: SupervisionSwitches | undefined
 
-  constructor(ctx: Context, settings: SupervisionSettings) {
+  constructor(ctx: Context, settings: () => SupervisionSettings) {
     this.ctx = ctx
     this.settings = settings
   }
@@ -63,7 +66,7 @@ class SupervisedRoots {
 
   look(agent: Agent): void {
     if (!isRootAgent(agent) || !this.covers(agent)) return
-    const wanted = isSupervised(this.ctx, agent, this.settings, this.switches?.of(agent.id))
+    const wanted = isSupervised(this.ctx, agent, this.settings(), this.switches?.of(agent.id))
     if (!wanted) return this.remove(agent)
     // A preset or another host already gave this agent the tools: never both.
     if (this.installed.has(agent) || supervises(agent)) return
@@ -101,7 +104,17 @@ export function supervises(agent: Agent): boolean {
  * Installs for the root sessions that the settings and persons choose, now and later, until `ctx` is
  * disposed. Resolves when what persons chose is known, where there is a log that tells.
  */
-export async function installForRoots(ctx: Context, settings: SupervisionSettings): Promise<void> {
+export async function installForRoots(ctx: Context, configured: SupervisionSettings): Promise<void> {
+  const settings =
+    // A preset's row is mounted once for many sessions; what persons set is the host's.
+    scopeOf(ctx) === undefined
+      ? personSettings(ctx, {
+          namespace: SUPERVISION_NAMESPACE,
+          schema: SupervisionSchema,
+          configured,
+          onChange: () => roots.lookAtAll(),
+        })
+      : () => configured
   const roots = new SupervisedRoots(ctx, settings)
   ctx.on('agent/created', ({ agent }) => roots.look(agent))
   ctx.on('agent/disposed', ({ agent }) => roots.forget(agent))

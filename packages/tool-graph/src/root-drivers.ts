@@ -63,6 +63,11 @@ export class RootDrivers {
     await this.decided
   }
 
+  lookAgain(): void {
+    for (const driver of this.drivers.values()) driver.kick()
+    this.announceMove()
+  }
+
   expectsWake(): boolean {
     return [...this.drivers.values()].some((driver) => driver.expectsWake())
   }

@@ -1,12 +1,14 @@
 /**
- * Which root sessions supervise graphs: what the row says, unless a person said otherwise for one
- * session. What persons said stands in one stream of the durable log, the newest word for a session
- * last, so that it holds over restarts and for every process on the home.
+ * Which root sessions supervise graphs: what the row says, or a person in DSH's settings, unless a person
+ * said otherwise for one session. What persons said of single sessions stands in one stream of the
+ * durable log, the newest word for a session last, so that it holds over restarts and for every process
+ * on the home.
  *
  * Owns: that stream, and the decision. Does not own: what follows from it in a live session (install).
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
+import z from '@deepseek-ai/schemastery'
 import { AgentGraphError } from './errors.ts'
 
 /** `chosen`: the sessions of the named presets. `none`: only sessions that a person switches on. */
@@ -14,6 +16,17 @@ export interface SupervisionSettings {
   readonly sessions: 'all' | 'chosen' | 'none'
   readonly presets: readonly string[]
 }
+
+/** What a person may set for all sessions, in DSH's settings. */
+export const SUPERVISION_NAMESPACE = 'dsh-tool-graph'
+
+export const SupervisionSchema: z<SupervisionSettings> = z.object({
+  sessions: z
+    .union([z.const('all' as const), z.const('chosen' as const), z.const('none' as const)])
+    .default('all')
+    .description('Root sessions that supervise graphs; `/graph on` and `/graph off` decide for one.'),
+  presets: z.array(z.string()).default([]).description('With `chosen`: the presets whose sessions do.'),
+}) as z<SupervisionSettings>
 
 /** The words of persons about single sessions. */
 export const SUPERVISION_STREAM = 'supervision/sessions'

@@ -135,6 +135,8 @@ export interface AgentGraphController {
 export interface DrivingAgentGraphController extends AgentGraphController {
   /** Drives what is open after a restart; resolves when the first pass is through. */
   recover(): Promise<void>
+  /** Decides anew what may begin: options that are read when they are needed say something else now. */
+  lookAgain(): void
   /** Something can still wake the root: live work, an undelivered change, or an open wake. */
   expectsWake(): boolean
   /** Calls back when {@link expectsWake} may have changed. Returns the undo. */

@@ -13,6 +13,7 @@ import {
   supervises,
   switchSupervision,
 } from '../src/index.ts'
+import { SettingsService } from '../../../tests/support/settings-service.ts'
 import { bootDsh, makeAgent, mountTools, onEnd, until } from './host.ts'
 
 /** Tools of ours and section, as the session's next request would carry them. */
@@ -40,6 +41,23 @@ function providePresets(ctx: Context, presets: Readonly<Record<string, string>>)
   )
   return chosen
 }
+
+describe('what a person set in DSH’s settings', () => {
+  it('holds over the row, for the sessions that are open as well, and against no word about one session', async () => {
+    const ctx = await bootWith(memoryLog())
+    const settings = new SettingsService(ctx)
+    await mountTools(ctx, { sessions: 'none' })
+    const root = await makeAgent(ctx, 'root')
+    const chosen = await makeAgent(ctx, 'chosen')
+    await switchSupervision(ctx, chosen.id, true)
+    expect([await seen(ctx, root), await seen(ctx, chosen)]).toEqual([NONE, ALL])
+    settings.write('dsh-tool-graph', { sessions: 'all' })
+    expect([await seen(ctx, root), await seen(ctx, chosen)]).toEqual([ALL, ALL])
+    expect(await seen(ctx, await makeAgent(ctx, 'later'))).toBe(ALL)
+    settings.write('dsh-tool-graph', {})
+    expect([await seen(ctx, root), await seen(ctx, chosen)]).toEqual([NONE, ALL])
+  })
+})
 
 describe('the settings of the row', () => {
   it('give the tools to no session', async () => {

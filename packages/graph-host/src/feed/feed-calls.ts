@@ -57,7 +57,6 @@ export class FeedDesk {
         const { description, nodes, edges, note } = graph
         return { name, description, nodes, edges, ...(note === undefined ? {} : { note }) }
       },
-      supervision: async (ask) => ({ supervised: supervision.of(idIn(ask, 'sessionId')) ?? null }),
       supervise: async (ask) => {
         const sessionId = idIn(ask, 'sessionId')
         if (typeof ask['supervised'] !== 'boolean')

@@ -10,6 +10,7 @@ import { WebSocketServer, type WebSocket } from 'ws'
 import type { CodeRuns } from './code-runs.ts'
 import { GraphWatch } from './graph-watch.ts'
 import { parsePageMessage } from './page-message.ts'
+import type { SupervisedSessions } from './supervised-sessions.ts'
 import { isSameOrigin, type Tickets } from './same-origin.ts'
 import type { FeedMessage, PageMessage } from './wire.ts'
 
@@ -26,6 +27,7 @@ export interface FeedSocketOptions {
   readonly store: GraphControl
   readonly tickets: Tickets
   readonly runs: CodeRuns
+  readonly supervised: SupervisedSessions
 }
 
 /** Something that a page looks at. */
@@ -96,6 +98,10 @@ export class FeedSocket {
     if (message.type === 'runs') {
       const close = this.options.runs.watch(message.sessionId, (news) => send({ type: 'run', key, news }))
       return void watches.set(key, { close })
+    }
+    if (message.type === 'supervision') {
+      const tell = (supervised: boolean | null) => send({ type: 'supervision', key, supervised })
+      return void watches.set(key, { close: this.options.supervised.watch(message.sessionId, tell) })
     }
     const { sessionId, graphId, have } = message
     const isFull = () => page.bufferedAmount > FULL_BYTES

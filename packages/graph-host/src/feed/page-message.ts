@@ -16,7 +16,7 @@ export function parsePageMessage(text: string): PageMessage | undefined {
   if (!isCount(key)) return undefined
   if (type === 'unwatch') return { type, key }
   const { sessionId, graphId, have } = said
-  if (type === 'runs') return isId(sessionId) ? { type, key, sessionId } : undefined
+  if (type === 'runs' || type === 'supervision') return isId(sessionId) ? { type, key, sessionId } : undefined
   if (type !== 'watch') return undefined
   if (!isId(sessionId) || (graphId !== undefined && !isId(graphId))) return undefined
   const kept = have === undefined ? undefined : parseHave(have)

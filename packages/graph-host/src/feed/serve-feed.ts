@@ -11,6 +11,7 @@ import { FeedDesk } from './feed-calls.ts'
 import { FeedSocket } from './feed-socket.ts'
 import type { CodeGraphs, Connection, RpcAnswer, WebServer } from './host-services.ts'
 import { Tickets } from './same-origin.ts'
+import { SupervisedSessions } from './supervised-sessions.ts'
 import type { FeedPath } from './wire.ts'
 
 const CHANNEL = '/dsh-graph-host'
@@ -21,24 +22,27 @@ export function serveFeed(ctx: Context, store: GraphControl): void {
   ctx.inject(['webServer', 'connection'], (web) => {
     const server = web.get('webServer') as unknown as WebServer
     const tickets = new Tickets()
+    const supervisionOf = (sessionId: string): boolean | undefined => {
+      const agent = ctx.agents.get(SessionId(sessionId))
+      return agent === undefined || !isRootAgent(agent) ? undefined : supervises(agent)
+    }
     const desk = new FeedDesk({
       store,
       tickets,
       supervision: {
-        of: (sessionId) => {
-          const agent = ctx.agents.get(SessionId(sessionId))
-          return agent === undefined || !isRootAgent(agent) ? undefined : supervises(agent)
-        },
+        of: supervisionOf,
         set: (sessionId, supervised) => switchSupervision(ctx, sessionId, supervised),
       },
       codeGraphs: () => ctx.get('graphTools') as CodeGraphs | undefined,
     })
     const runs = new CodeRuns(web)
-    const socket = new FeedSocket({ store, tickets, runs })
+    const supervised = new SupervisedSessions(web, supervisionOf)
+    const socket = new FeedSocket({ store, tickets, runs, supervised })
     web.effect(
       () => () => {
         socket.close()
         runs.close()
+        supervised.close()
       },
       'graph feed',
     )

@@ -103,6 +103,8 @@ export type PageMessage =
     }
   /** Runs of code graphs that a session calls. */
   | { readonly type: 'runs'; readonly key: number; readonly sessionId: string }
+  /** Whether a session supervises graphs. */
+  | { readonly type: 'supervision'; readonly key: number; readonly sessionId: string }
   | { readonly type: 'unwatch'; readonly key: number }
 
 /** To the page. */
@@ -121,6 +123,8 @@ export type FeedMessage =
       readonly head: GraphHead
     }
   | { readonly type: 'run'; readonly key: number; readonly news: RunNews }
+  /** `null`: the session is not open in this process, or a child. */
+  | { readonly type: 'supervision'; readonly key: number; readonly supervised: boolean | null }
   | { readonly type: 'refused'; readonly key: number; readonly code: string; readonly message: string }
 
 /** A run of a code graph, or one of its nodes, began or ended. */
@@ -190,11 +194,6 @@ export interface FeedCalls {
   readonly codeGraph: {
     readonly ask: { readonly name: string }
     readonly answer: CodeGraphCard
-  }
-  /** Whether the session supervises graphs; `null` for one that is not open in this process, or a child. */
-  readonly supervision: {
-    readonly ask: { readonly sessionId: string }
-    readonly answer: { readonly supervised: boolean | null }
   }
   /** A person switches it, for good. Idempotent. */
   readonly supervise: {

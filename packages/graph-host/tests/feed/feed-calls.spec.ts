@@ -40,11 +40,6 @@ async function statusOf(workId: string): Promise<string | undefined> {
 }
 
 describe('supervision', () => {
-  it('is told for a root that is open here, and for no other session', async () => {
-    expect(await ask('supervision')).toEqual({ supervised: true })
-    expect(await ask('supervision', { sessionId: 'a-child' })).toEqual({ supervised: null })
-  })
-
   it('is switched by a person, as often as they like', async () => {
     for (const supervised of [false, false, true])
       expect(await ask('supervise', { supervised })).toEqual({ supervised })
