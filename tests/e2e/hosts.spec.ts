@@ -11,8 +11,11 @@ import {
 } from '../../packages/durable-log/tests/support/postgres-server.ts'
 import { agentCall } from '../support/agent-rpc.ts'
 import type { DshBench } from '../support/dsh-process.ts'
+import { answersIn, DshWeb } from '../support/dsh-web.ts'
+import { gatedModel } from '../support/gated-model.ts'
 import { Service } from '../support/service.ts'
 import { raiseStage, type Stage } from '../support/stage.ts'
+import { speakerOf } from '../support/supervising-model.ts'
 
 const PATCH = `
 - id: dsh-graph-log
@@ -74,6 +77,42 @@ async function runningAt(hosts: readonly Service[], runId: string): Promise<numb
     }
   }
 }
+
+/** The model's part of the graph that every session is asked for, and the answer that it ends with. */
+async function graphAt(service: Service) {
+  const model = gatedModel('gamma')
+  stage.llm.play(model.respond)
+  const gammas = () => stage.llm.requests.filter((request) => speakerOf(request) === 'gamma').length
+  const sessionId = await DshWeb.at(service.url).createSession({ cwd: bench.workspace })
+  await DshWeb.at(service.url).prompt(sessionId, 'Gather both halves and join them.')
+  await DshWeb.at(service.url).historyWhere(sessionId, () => gammas() > 0)
+  const answered = ({ url }: Service) =>
+    DshWeb.at(url).historyWhere(sessionId, (events) => {
+      const nonce = model.nonce()
+      return nonce !== undefined && (answersIn(events).at(-1) ?? '').includes(nonce)
+    })
+  return { model, sessionId, answered, gammas }
+}
+
+describe('a graph on one of two hosts', () => {
+  it('is done there', async () => {
+    await using one = await start()
+    await using _other = await start()
+    const { answered, model, gammas } = await graphAt(one)
+    model.releaseAll()
+    await answered(one)
+    expect(gammas()).toBe(1)
+  })
+
+  it('goes on at the other one when its host is killed', async () => {
+    await using one = await start()
+    await using other = await start()
+    const { answered, model } = await graphAt(one)
+    await one[Symbol.asyncDispose]()
+    model.releaseAll()
+    await answered(other)
+  })
+})
 
 describe('two hosts on one database', () => {
   it('tell of runs that the other one accepted, and go on with those of one that is killed', async () => {
