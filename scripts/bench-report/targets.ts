@@ -19,6 +19,8 @@ export const TARGETS: Readonly<Record<string, Target>> = {
   'agent-loop lane-million enqueue': atMost(1.5),
   'agent-loop lane-million remove by id': atMost(1.5),
   'agent-loop lane-million dequeue': atMost(1.5),
+  'agent-loop pg-boss-lanes': atLeast(0.8),
+  'agent-loop pg-boss-hosts four': atLeast(2.5),
   'agent-loop turn-overhead, SQLite': atMost(1.02),
   'agent-loop turn-overhead in ms, SQLite': atMost(3, 'median'),
   'durable-log append-single': atLeast(0.85),

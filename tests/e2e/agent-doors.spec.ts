@@ -4,21 +4,13 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { agentCall, agentRpc, type RpcAnswer } from '../support/agent-rpc.ts'
 import type { DshBench, Finished } from '../support/dsh-process.ts'
 import { DshWeb } from '../support/dsh-web.ts'
 import { raiseStage, type Stage } from '../support/stage.ts'
 
-interface Rpc {
-  readonly status: number
-  readonly result?: {
-    readonly ok: boolean
-    readonly value?: unknown
-    readonly error?: { readonly code: string }
-  }
-}
 interface Told {
   readonly type: string
   readonly event?: {
@@ -57,37 +49,12 @@ function hold(word: string): (answer: string) => void {
   return gate.resolve
 }
 
-/** As a page of the server calls, unless other headers are given. */
-function rpc(method: string, payload: object, headers?: Record<string, string>): Promise<Rpc> {
-  const page = { origin: web.url, 'sec-fetch-site': 'same-origin' }
-  const { hostname, port } = new URL(web.url)
-  return new Promise((resolve, reject) => {
-    const call = httpRequest(
-      {
-        hostname,
-        port,
-        path: `/agent-loop/${method}`,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(headers ?? page) },
-      },
-      (response) => {
-        let text = ''
-        response.setEncoding('utf8').on('data', (more: string) => (text += more))
-        response.on('end', () => {
-          const { result } = JSON.parse(text) as Pick<Rpc, 'result'>
-          resolve({ status: response.statusCode ?? 0, ...(result === undefined ? {} : { result }) })
-        })
-      },
-    )
-    call.on('error', reject)
-    call.end(JSON.stringify({ type: 'client-request', rpcId: 'r', method, payload }))
-  })
+function rpc(method: string, payload: object, headers?: Record<string, string>): Promise<RpcAnswer> {
+  return agentRpc(web.url, method, payload, headers)
 }
 
-async function value<T>(method: string, payload: object): Promise<T> {
-  const { result } = await rpc(method, payload)
-  if (result?.ok !== true) throw new Error(`${method}: ${JSON.stringify(result)}`)
-  return result.value as T
+function value<T>(method: string, payload: object): Promise<T> {
+  return agentCall<T>(web.url, method, payload)
 }
 
 /** The command as the profile has it. */

@@ -15,9 +15,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { loadOverlayPatches } from '@deepseek-ai/dsh-app-boot'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 import { Composition, ROOT, standaloneRows, type RowText } from '../support/composition.ts'
+import { databaseUrl, newSchema, query } from '../../packages/durable-log/tests/support/postgres.ts'
 import { AGENT_USAGE, parseAgentArguments } from '../../packages/graph-host/src/agent-shell/arguments.ts'
 import { USAGE as GRAPH_COMMAND_USAGE } from '../../packages/graph-host/src/command.ts'
 import { parseShellArguments, USAGE } from '../../packages/graph-host/src/shell/arguments.ts'
@@ -302,6 +303,20 @@ describe('rows', () => {
       { id: 'block', name: 'block', text: `${block}\n` },
     ]
   }
+
+  // Rows that need a database have one of their own, whose schemas are theirs by default.
+  beforeAll(async () => {
+    const server = await databaseUrl()
+    const database = newSchema()
+    await query(server, `CREATE DATABASE ${database}`)
+    const url = new URL(server)
+    url.pathname = `/${database}`
+    vi.stubEnv('DATABASE_URL', url.href)
+    return async () => {
+      vi.unstubAllEnvs()
+      await query(server, `DROP DATABASE ${database} WITH (FORCE)`)
+    }
+  })
 
   it.each(
     yaml.filter(({ marker }) => marker !== 'patch').map((snippet) => [placeOf(snippet), snippet] as const),

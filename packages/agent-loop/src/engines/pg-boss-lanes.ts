@@ -41,13 +41,14 @@ interface Waiting {
 }
 
 interface Turn {
-  readonly given: GivenTurn
+  given: GivenTurn
   /** The session runs something in it. */
   isTaken: boolean
 }
 
 const DEFAULT_POLL_MS = 500
 const RETRY_MS = 500
+const HOSTS_MS = 500
 /** News of other hosts that come within it are one. */
 const NUDGE_MS = 20
 /** How often a session that waits nowhere is asked about, at first and at most. */
@@ -71,6 +72,8 @@ export class PgBossLanes implements LaneEngine {
   private readonly unasked = new Set<string>()
   private readonly due = new Set<string>()
   private others: readonly string[] = []
+  /** By the monotonic clock. */
+  private othersUntil = Number.NEGATIVE_INFINITY
   private readonly orphans = new Map<string, { readonly since: number; pauseMs: number; nextAt: number }>()
   private readonly working = new Set<Promise<void>>()
   private readonly disarms = new Set<() => void>()
@@ -98,9 +101,7 @@ export class PgBossLanes implements LaneEngine {
     this.lastSignAt = this.monotonic
     this.every(pollMs, () => this.look())
     this.every(heartbeatMs / 5, () => this.showLife())
-    this.every(heartbeatMs / 5, () => this.lookForHosts())
     this.every(SWEEP_MS, () => this.sweep())
-    this.run(() => this.lookForHosts())
   }
 
   want(seat: LaneSeat, wish: LaneWish, now: number): void {
@@ -284,6 +285,7 @@ export class PgBossLanes implements LaneEngine {
       for (const lane of this.due) {
         this.due.delete(lane)
         if (this.isPaused) continue
+        await this.lookForHosts()
         const given = await this.jobs.take(lane, this.roomFor(lane), this.others)
         for (const turn of given) this.receive(turn)
       }
@@ -302,7 +304,13 @@ export class PgBossLanes implements LaneEngine {
   private receive(given: GivenTurn): void {
     const { sessionId, lane } = given
     this.summoned.delete(sessionId)
-    if (this.turns.has(sessionId) || this.isPaused) {
+    const known = this.turns.get(sessionId)
+    if (known?.given.job.id === given.job.id) {
+      // It was about to pass to another host, and came back.
+      known.given = given
+      return
+    }
+    if (known !== undefined || this.isPaused) {
       // Another lane's job for a session that has a turn here already; what it wants then, it asks for.
       this.over.push(given)
       return this.store()
@@ -348,8 +356,12 @@ export class PgBossLanes implements LaneEngine {
     this.events?.lost(sessionId)
   }
 
+  /** What is left to others must be known before anything is taken, and may be as old as a poll. */
   private async lookForHosts(): Promise<void> {
+    const { monotonic } = this
+    if (monotonic < this.othersUntil) return
     this.others = await this.jobs.otherHosts()
+    this.othersUntil = monotonic + HOSTS_MS
   }
 
   /** Asks for sessions that have something to run and wait nowhere, as after a crash between two steps. */
