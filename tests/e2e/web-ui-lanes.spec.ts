@@ -1,7 +1,11 @@
 /** The tab Lanes in a real browser against the real web app, with the packed bundle. */
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keepScreenshot, TestBrowser } from '../support/browser.ts'
+import type { DshBench } from '../support/dsh-process.ts'
 import { DshWeb } from '../support/dsh-web.ts'
+import { gatedModel } from '../support/gated-model.ts'
 import { GraphPage } from '../support/graph-page.ts'
 import { raiseStage, type Stage } from '../support/stage.ts'
 
@@ -9,6 +13,7 @@ const PATIENCE = { timeout: 30_000 }
 
 describe('the tab Lanes', () => {
   let stage: Stage
+  let bench: DshBench
   let web: DshWeb
   let browser: TestBrowser
   let page: GraphPage
@@ -19,8 +24,12 @@ describe('the tab Lanes', () => {
 
   beforeAll(async () => {
     stage = await raiseStage()
-    const bench = stage.bench()
+    bench = stage.bench()
     await bench.plugin('web', 'add', stage.package('dsh-graph').tarball)
+    appendFileSync(
+      join(bench.home, 'cordis.patch.yml'),
+      '- id: dsh-graph-agent-loop-host\n  config:\n    lanes:\n      subagent:\n        width: 1\n',
+    )
     web = await DshWeb.boot(bench)
     await web.call('workspace.create', { path: bench.workspace })
     stage.llm.play(async ({ toolNames }) => {
@@ -31,6 +40,10 @@ describe('the tab Lanes', () => {
     })
     browser = await TestBrowser.launch()
     page = new GraphPage(await browser.page())
+    page.page.on('request', (request) => void asked.push(request.url()))
+    page.page.on('websocket', (socket) => {
+      if (socket.url().includes('/agent-loop/lanes?')) sockets += 1
+    })
     await page.open(web.url)
     await page.newSession('Begin with this.')
     await page.tab('Lanes')
@@ -41,6 +54,10 @@ describe('the tab Lanes', () => {
     await browser?.[Symbol.asyncDispose]()
     await stage?.[Symbol.asyncDispose]()
   })
+
+  /** How often this page has asked the host for its lanes. */
+  const asked: string[] = []
+  let sockets = 0
 
   const lane = (name: string) => page.id('dl-lanes').locator(`[data-lane=${name}]`)
   const own = () => page.id('dl-session').first()
@@ -105,6 +122,42 @@ describe('the tab Lanes', () => {
     await page.id('dl-ask').waitFor({ state: 'detached' })
     await expect.poll(() => lane('main').innerText(), PATIENCE).toContain('0 of 4')
     expect(await page.id('dl-abort').count()).toBe(0)
+  })
+
+  it('is told by the host over one socket, and asks for nothing', () => {
+    expect(sockets).toBe(1)
+    expect(asked.filter((url) => /\/agent-loop\/(?:lanes|queue\.list)$/u.test(url))).toEqual([])
+  })
+
+  it('says of a work of a graph that its run is in line', async () => {
+    const model = gatedModel('alpha', 'beta', 'gamma')
+    stage.llm.play(model.respond)
+    await page.newSession('Gather both halves and join them.')
+    await page.tab('Graph')
+    await page.works('running').nth(1).waitFor()
+    const inLine = page.page.locator('[data-testid=dg-node]', { hasText: 'slots of lane subagent' })
+    await expect.poll(() => inLine.count(), PATIENCE).toBe(1)
+    await inLine.click()
+    expect(await page.panel.getByTestId('dg-panel-state').innerText()).toMatch(
+      /running\s*· waits for one of 1 slots of lane subagent, 1 in line$/u,
+    )
+    await keepScreenshot(page.page, 'graph-in-line')
+    // Each half waits for the other one to be asked, so with one slot neither ever ends.
+    await page.act(page.id('dg-stop-all'))
+    await expect.poll(() => page.works('stopped').count(), PATIENCE).toBe(3)
+    expect(await inLine.count()).toBe(0)
+    await page.tab('Lanes')
+  })
+
+  it('says that it may be old while the server is away, and comes back by itself', async () => {
+    await page.id('dl-lanes').waitFor()
+    const { port } = web
+    await web.stop()
+    await page.id('dl-offline').waitFor()
+    web = await DshWeb.boot(bench, port)
+    await page.id('dl-offline').waitFor({ state: 'detached' })
+    // What a page says while its server is away is the browser's own.
+    browser.errors.splice(0)
   })
 
   it('speaks Chinese where the app does, and fits the dark', async () => {

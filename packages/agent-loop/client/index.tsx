@@ -19,7 +19,10 @@ export function apply(ctx: ClientContext): void {
   ctx.effect(() => addStyle('dsh-agent-loop-host', css + SETTINGS_STYLE), 'lanes style')
   const locale = new LocaleSource(ctx)
   bindSettings(ctx, { namespaces: QUEUE_NAMESPACES, face: { hooks: { locale } }, card: QueueSettingsCard })
-  const door = lanesDoor((...request) => fetch(...request))
+  const door = lanesDoor({
+    fetch: (...request) => fetch(...request),
+    socket: (path) => new WebSocket(new URL(path, window.location.href.replace(/^http/u, 'ws'))),
+  })
   ctx.slots.inject('conversation.view', () =>
     ctx.slots.register(
       {

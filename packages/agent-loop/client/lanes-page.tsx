@@ -16,14 +16,10 @@ interface PageProps {
 
 export function LanesPage({ door, sessionId, words }: PageProps) {
   const source = useMemo(() => new LanesSource(door, PAGE, sessionId), [door, sessionId])
-  const { problem, queues, report } = useSyncExternalStore(source.subscribe, source.getSnapshot)
+  const { at, news, problem, queues } = useSyncExternalStore(source.subscribe, source.getSnapshot)
   const [question, setQuestion] = useState<Question>()
   const { say } = words
-  const done = () => {
-    setQuestion(undefined)
-    source.lookNow()
-  }
-  const sessions = report === undefined ? [] : sessionsOf(report.lanes, queues, sessionId)
+  const sessions = news === undefined ? [] : sessionsOf(news.lanes, queues, sessionId)
   return (
     <section className="dl" aria-label={say('tab')} data-testid="dl-view">
       {problem === undefined ? null : (
@@ -33,11 +29,11 @@ export function LanesPage({ door, sessionId, words }: PageProps) {
       )}
       <h2>{say('lanes.title')}</h2>
       <p className="dl-faint">{say('lanes.text')}</p>
-      {report === undefined ? (
+      {news === undefined ? (
         <p className="dl-faint">{say('loading')}</p>
       ) : (
         <>
-          <LanesTable metrics={report.metrics} words={words} />
+          <LanesTable metrics={news.metrics} at={at} words={words} />
           <h2>{say('sessions.title')}</h2>
           {sessions.length === 0 ? <p className="dl-faint">{say('sessions.none')}</p> : null}
           <ul className="dl-sessions">
@@ -60,7 +56,7 @@ export function LanesPage({ door, sessionId, words }: PageProps) {
           prefix="dl"
           question={question}
           words={{ no: say('ask.no'), refused: (reason) => say('failed', { reason }) }}
-          onDone={done}
+          onDone={() => setQuestion(undefined)}
         />
       )}
     </section>
@@ -80,8 +76,17 @@ function sessionsOf(
   return isShown ? known : [{ sessionId: own, running: undefined, queued: [] }, ...known]
 }
 
-function LanesTable({ metrics, words }: { metrics: readonly LaneMetrics[]; words: Words }) {
+interface TableProps {
+  readonly metrics: readonly LaneMetrics[]
+  /** When that was so. */
+  readonly at: number
+  readonly words: Words
+}
+
+function LanesTable({ at, metrics, words }: TableProps) {
   const { duration, say } = words
+  // What waits grows older also while nothing moves.
+  const sinceMs = Math.max(0, useNow() - at)
   const wait = (ms: number, isKnown: boolean) => (isKnown ? duration(ms) : '–')
   return (
     <div className="dl-scroll" tabIndex={0} role="region" aria-label={say('lanes.title')}>
@@ -112,7 +117,7 @@ function LanesTable({ metrics, words }: { metrics: readonly LaneMetrics[]; words
                 {say('lane.activeOf', { active: lane.active, width: lane.width })}
               </td>
               <td className="dl-number">{lane.depth}</td>
-              <td className="dl-number">{wait(lane.ageMs, lane.depth > 0)}</td>
+              <td className="dl-number">{wait(lane.ageMs + sinceMs, lane.depth > 0)}</td>
               <td className="dl-number">{lane.started}</td>
               <td className="dl-number">{wait(lane.meanWaitMs, lane.started > 0)}</td>
               <td className="dl-number">{wait(lane.longestWaitMs, lane.started > 0)}</td>

@@ -1,27 +1,28 @@
 /**
- * What the page of lanes shows, looked for anew once a second while somebody looks at it: lanes move with
- * every run of every session, and nobody needs each step of that.
+ * What the page of lanes shows, told by the host as it moves while somebody looks at it.
  *
- * Owns: when it looks. A look that fails keeps what was seen last, and says so.
+ * Owns: when there is a connection. One that is lost leaves what was seen last, says so, and is tried again.
  */
 import type { QueuedItem } from '../src/queue-types.ts'
-import type { LanesDoor, LanesReport } from './door.ts'
+import type { LanesDoor, LanesNews } from './door.ts'
 
-/** Milliseconds between the end of a look and the next one; twice as long after each that failed. */
+/** Milliseconds before a connection that was lost is tried again; twice as long after each that failed. */
 const PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 32_000
 
 export interface LanesView {
-  /** `undefined` before the first look has come back. */
-  readonly report: LanesReport | undefined
-  /** Of the sessions that wait for something or that were asked for, by session. */
+  /** `undefined` before the host has told anything. */
+  readonly news: LanesNews | undefined
+  /** When that was, epoch milliseconds. */
+  readonly at: number
   readonly queues: ReadonlyMap<string, readonly QueuedItem[]>
-  /** Why the newest look failed. */
+  /** Why there is no connection. */
   readonly problem: string | undefined
 }
 
 /** Time and whether anybody can see the page; the browser's, or a test's. */
 export interface Surroundings {
+  now(): number
   after(ms: number, act: () => void): () => void
   isSeen(): boolean
   /** @returns the undo. */
@@ -32,10 +33,11 @@ export class LanesSource {
   private readonly door: LanesDoor
   private readonly around: Surroundings
   private readonly sessionId: string
-  private view: LanesView = { report: undefined, queues: new Map(), problem: undefined }
+  private view: LanesView = { news: undefined, at: 0, queues: new Map(), problem: undefined }
   private readonly listeners = new Set<() => void>()
+  private stop: (() => void) | undefined
   private leave: (() => void) | undefined
-  private look: () => void = () => undefined
+  private disarm: (() => void) | undefined
   private pauseMs = PAUSE_MS
 
   /** @param sessionId the session that is open: its queue is shown with what was dropped, also when nothing waits. */
@@ -47,58 +49,52 @@ export class LanesSource {
 
   readonly getSnapshot = (): LanesView => this.view
 
-  /** Looks from the first listener on, until the last one has gone. */
+  /** Is told from the first listener on, until the last one has gone. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener)
-    this.leave ??= this.begin()
+    this.stop ??= this.begin()
     return () => {
       this.listeners.delete(listener)
       if (this.listeners.size > 0) return
-      this.leave?.()
-      this.leave = undefined
+      this.stop?.()
+      this.stop = undefined
     }
   }
-
-  /** Looks at once: something was just done. */
-  readonly lookNow = (): void => this.look()
 
   private begin(): () => void {
-    const end = new AbortController()
-    let disarm: () => void = () => undefined
-    let round = 0
-    const look = async (): Promise<void> => {
-      disarm()
-      const own = (round += 1)
-      if (this.around.isSeen()) await this.lookOnce(end.signal, () => own === round)
-      if (!end.signal.aborted && own === round) disarm = this.around.after(this.pauseMs, () => void look())
-    }
-    const unsee = this.around.onSeen(() => void look())
-    this.look = () => void look()
-    void look()
+    const unsee = this.around.onSeen(() => this.look())
+    this.look()
     return () => {
-      end.abort()
-      disarm()
       unsee()
-      this.look = () => undefined
+      this.disconnect()
     }
   }
 
-  /** @param isNewest whether no later look has begun, which knows better. */
-  private async lookOnce(signal: AbortSignal, isNewest: () => boolean): Promise<void> {
-    try {
-      const report = await this.door.lanes(signal)
-      const asked = new Set([this.sessionId])
-      for (const { sessionId, queued } of report.lanes) if (queued.length > 0) asked.add(sessionId)
-      const queues = await Promise.all(
-        Array.from(asked, async (id) => [id, await this.door.queue(id, signal)] as const),
-      )
-      this.pauseMs = PAUSE_MS
-      if (isNewest()) this.become({ report, queues: new Map(queues), problem: undefined })
-    } catch (error) {
-      this.pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.pauseMs)
-      if (signal.aborted || !isNewest()) return
-      this.become({ ...this.view, problem: error instanceof Error ? error.message : String(error) })
-    }
+  /** A page that nobody sees has no connection; one that is seen again does not wait for the pause to end. */
+  private look(): void {
+    if (!this.around.isSeen()) return this.disconnect()
+    if (this.leave !== undefined) return
+    this.disarm?.()
+    this.leave = this.door.watch(this.sessionId, {
+      heard: (news) => {
+        this.pauseMs = PAUSE_MS
+        const queues = new Map(news.queues.map(({ items, sessionId }) => [sessionId, items]))
+        this.become({ news, at: this.around.now(), queues, problem: undefined })
+      },
+      lost: (problem) => {
+        this.leave = undefined
+        this.disarm = this.around.after(this.pauseMs, () => this.look())
+        this.pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.pauseMs)
+        this.become({ ...this.view, problem })
+      },
+    })
+  }
+
+  private disconnect(): void {
+    this.disarm?.()
+    this.disarm = undefined
+    this.leave?.()
+    this.leave = undefined
   }
 
   private become(view: LanesView): void {

@@ -2,6 +2,7 @@ import type { Surroundings } from './lanes-source.ts'
 
 /** Those of a page in a browser. */
 export const PAGE: Surroundings = {
+  now: () => Date.now(),
   after: (ms, act) => {
     const timer = setTimeout(act, ms)
     return () => clearTimeout(timer)

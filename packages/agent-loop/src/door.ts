@@ -23,6 +23,7 @@ export function openDoor(ctx: Context, host: RunHost, hooks: HookHost): AgentLoo
     settings: (sessionId) => host.settings(sessionId),
     drain: (options) => host.drain(options),
     isDraining: () => host.isDraining(),
+    watchLanes: (listener) => host.watchLanes(listener),
     observe: (listener) => host.observe(listener),
     registerOpener: (opener) => host.registerOpener(opener),
     subscribe: (request) => host.events.subscribe(request),

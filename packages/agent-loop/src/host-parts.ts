@@ -17,6 +17,7 @@ import { HeldTurns } from './held-turn.ts'
 import { letOut, type LeavingPorts } from './leaving-run.ts'
 import { LaneBook } from './lane-book.ts'
 import { Block, LaneState } from './lane-state.ts'
+import { LaneMoves } from './lane-moves.ts'
 import { Lanes } from './lanes.ts'
 import { RunLedger } from './ledger.ts'
 import type { ModelDetours } from './model-detours.ts'
@@ -77,6 +78,7 @@ export class HostParts {
   readonly recovery: Recovery
   readonly waiters: Waiters
   readonly listeners: RunListeners
+  readonly moves: LaneMoves
   readonly selfWaits = new SelfWaits()
   readonly heldTurns: HeldTurns
   readonly engine: LaneEngine
@@ -95,7 +97,13 @@ export class HostParts {
     const detached = (operation: () => void): void => runDetached(agents, operation)
     const widths = new Map(Array.from(lanesOf(config), ([name, { width }]) => [name, width] as const))
     this.engine = options.engine ?? new EmbeddedLanes({ widths, ageMs: config.ageMs })
-    this.state = new LaneState({ engine: this.engine, widths, perTarget: [PER_TARGET_LANE] })
+    this.moves = new LaneMoves(warn)
+    this.state = new LaneState({
+      engine: this.engine,
+      widths,
+      perTarget: [PER_TARGET_LANE],
+      onMoved: this.moves.moved,
+    })
     this.book = new LaneBook({ config, state: this.state })
     this.waiters = new Waiters(clock)
     this.listeners = new RunListeners(warn)
@@ -114,6 +122,7 @@ export class HostParts {
       accepted: (run) => events.accepted(run),
       folded: (run, entry, isOwn) => {
         this.streams.folded(run, entry, isOwn)
+        this.moves.moved()
         if (!isOwn) this.onForeign(run, entry)
       },
       settled: (run) => events.settled(run),

@@ -225,6 +225,11 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     return this.drains
   }
 
+  watchLanes(listener: () => void): () => void {
+    this.assertOpen()
+    return this.parts.moves.watch(listener)
+  }
+
   observe(listener: RunListener): () => void {
     this.assertOpen()
     return this.parts.listeners.add(listener)

@@ -37,6 +37,8 @@ export interface LaneStateOptions {
   readonly widths: ReadonlyMap<string, number>
   /** Lanes of one target begin with one of these and a colon; each has the width 1. */
   readonly perTarget: readonly string[]
+  /** Something has moved. */
+  readonly onMoved?: () => void
 }
 
 export class LaneState {
@@ -45,8 +47,10 @@ export class LaneState {
   private readonly lanes = new Map<string, Slots>()
   private readonly engine: LaneEngine
   private readonly perTarget: readonly string[]
+  private readonly onMoved: () => void
 
-  constructor({ engine, widths, perTarget }: LaneStateOptions) {
+  constructor({ engine, widths, perTarget, onMoved = () => undefined }: LaneStateOptions) {
+    this.onMoved = onMoved
     this.engine = engine
     this.perTarget = perTarget
     for (const [name, width] of widths) this.lanes.set(name, new Slots(name, width, false))
@@ -251,6 +255,7 @@ export class LaneState {
       this.engine.want(seat, seat.wish, now)
     }
     if (seat.isEmpty) this.seats.delete(seat.id)
+    this.onMoved()
   }
 
   private waiting(id: string): Place | undefined {

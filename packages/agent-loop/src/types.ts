@@ -290,6 +290,11 @@ export interface AgentLoopHost {
   drain(options?: { limitMs?: number }): Promise<{ left: readonly string[] }>
   /** Whether it was told to drain. It stays so until its end. */
   isDraining(): boolean
+  /**
+   * Calls back when lanes, queues or metrics may be others than before: after the fact, and once for all
+   * that happened in one go. Returns the undo.
+   */
+  watchLanes(listener: () => void): () => void
   /** Returns the undo. */
   observe(listener: RunListener): () => void
   /** Openers are asked in the order of registration; the default one comes last. Returns the undo. */

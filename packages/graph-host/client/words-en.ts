@@ -17,7 +17,7 @@ export const EN = {
   'waits.worksMore': 'waits for {works} and {more} more',
   'waits.slot': 'waits for a free slot',
   'waits.lane': 'waits for one of {width} slots of lane {lane}, {depth} in line',
-  'waits.session': 'waits for its session to take it up',
+  'waits.start': 'waits for its operator to begin',
   'waits.operator': 'waits for its operator, which does {work}',
   'waits.person': 'waits for you: {reason}',
   'waits.model': 'waits for the model to decide: {reason}',

@@ -19,7 +19,7 @@ export const ZH: Readonly<Record<Word, string>> = {
   'waits.worksMore': '等待 {works} 及另外 {more} 项',
   'waits.slot': '等待空闲名额',
   'waits.lane': '等待通道 {lane} 的 {width} 个名额之一，排队 {depth} 个',
-  'waits.session': '等待其会话接手',
+  'waits.start': '等待其操作员开始',
   'waits.operator': '等待它的操作员，正在处理 {work}',
   'waits.person': '等待你：{reason}',
   'waits.model': '等待模型决定：{reason}',

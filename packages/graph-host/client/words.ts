@@ -61,7 +61,10 @@ export function waitText(words: Words, work: WorkCard, titleOf: (id: string) => 
   switch (waits?.for) {
     case 'draft':
     case 'slot':
+    case 'start':
       return say(`waits.${waits.for}`)
+    case 'lane':
+      return say('waits.lane', { lane: waits.lane, width: waits.width, depth: waits.depth })
     case 'works': {
       const works = waits.ids.map(titleOf).join(', ')
       return waits.more === 0

@@ -32,10 +32,14 @@ export function openDoors({ config, ctx, drives, loop, store }: DoorsDeps): void
   traceGraphs({ ctx, store, drives })
   const errors = new RecentErrors(ctx)
   const doctor = () => hostReport({ ctx, config, store, errors })
+  const slots = () => config.maxNewActivations
   const runWait = (sessionId: string) => laneWaitOf(loop, sessionId)
-  registerGraphCommand({ ctx, store, slots: () => config.maxNewActivations, runWait, doctor })
+  registerGraphCommand({ ctx, store, slots, runWait, doctor })
   if (!config.door) return
-  const operations = { ...agentDoor(agentOperations(loop)), ...hostOperations({ ctx, store, loop, doctor }) }
+  const operations = {
+    ...agentDoor(agentOperations(loop)),
+    ...hostOperations({ ctx, store, loop, slots, doctor }),
+  }
   serveDoor({
     ctx,
     token: doorToken(ctx),

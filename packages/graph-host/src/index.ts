@@ -46,7 +46,11 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
         (config.holdIdleRoot === 'auto' && live.get('webServer') === undefined),
     })
     live.provide(AGENT_GRAPH_CONTROLLER_SERVICE, roots)
-    serveFeed(live, live.graphControl)
+    serveFeed(live, {
+      store: live.graphControl,
+      loop: live.agentLoopHost,
+      slots: () => holding.maxNewActivations,
+    })
     serveHealth(live, live.agentLoopHost)
     openDoors({
       ctx: live,

@@ -5,6 +5,7 @@
 import { lookOf, type Look, type Output } from './board/look.ts'
 import { cleanLine } from './board/text-width.ts'
 import { doctorLines, maskReport } from './doctor/report.ts'
+import { standingThrough } from './door/standing.ts'
 import { versionsFound } from './doctor/versions.ts'
 import { act, ACTS } from './shell/act-commands.ts'
 import { parseShellArguments, USAGE, wrongUse, type ShellRequest } from './shell/arguments.ts'
@@ -76,7 +77,7 @@ async function answer(request: ShellRequest, places: Places, look: Look): Promis
   if (told !== undefined) return told
   const file = await openGraphFile(places.database, true)
   try {
-    return await reading(file, request, look)
+    return await reading({ ...file, standing: () => standingThrough(places.hosts()) }, request, look)
   } finally {
     await file.close()
   }

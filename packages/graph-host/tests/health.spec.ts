@@ -115,6 +115,7 @@ describe('a host that drains', () => {
       ctx,
       store: ctx.graphControl,
       loop: ctx.agentLoopHost,
+      slots: () => 8,
       doctor: () => Promise.reject(new Error('not asked')),
     })
     const never = new AbortController().signal

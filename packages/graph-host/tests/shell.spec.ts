@@ -298,6 +298,25 @@ describe('acting', () => {
     return host
   }
 
+  it('shows what a work waits for in the process that drives it: a lane that all graphs share', async () => {
+    const home = await Home.make()
+    const host = await running(home)
+    const [root, other] = [await host.root(), await host.root('other')]
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    await host.add(other, ...names.map((name) => ({ workId: name, instruction: `stand at gate ${name}` })))
+    for (const name of names) await host.gates.reached(name)
+    await host.add(root, { workId: 'late', instruction: 'stand at gate late' })
+    await until(async () => (await host.work('late')).status === 'running')
+    const wait = 'a slot of lane subagent: all 8 are taken, 1 in line'
+    await until(async () => (await home.run('show', 'root')).out.includes(`waits for ${wait}`))
+    const { works } = await home.json<{ works: { waitsFor?: string }[] }>('show', 'root')
+    expect(works.map(({ waitsFor }) => waitsFor)).toEqual([wait])
+    const through = await home.run('show', 'root', '--host', String(process.pid))
+    expect(through.out).toContain(`waits for ${wait}`)
+    for (const name of [...names, 'late']) host.gates.open(name)
+    await host.whenWork('late', 'completed')
+  })
+
   it('goes through the host that runs: stop, retry, confirm, off, on', async () => {
     const home = await Home.make()
     const host = await running(home)

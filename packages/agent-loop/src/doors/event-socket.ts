@@ -1,6 +1,6 @@
 /**
- * Events over a WebSocket: `/agent-loop/events?runId=…|sessionId=…&afterSeq=n`. Each message is one JSON
- * object: `{ type: 'event', event }`, and at the end `{ type: 'end' }` or `{ type: 'error', error }`.
+ * Streams over a WebSocket: `/agent-loop/events?runId=…|sessionId=…&afterSeq=n`, and the lanes at
+ * `/agent-loop/lanes?sessionId=…`. Each message is one JSON object: `{ type: 'event', event }`, and at the end `{ type: 'end' }` or `{ type: 'error', error }`.
  *
  * An event is read when the one before it has left for the network, so a reader that is slow gets merged
  * deltas and nothing gathers here. What the reader says is not listened to. Closing the socket ends the
@@ -39,12 +39,13 @@ export class EventSockets {
     this.clock = deps.clock ?? backgroundClock
   }
 
-  async open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  /** @param name of an operation that is a stream. */
+  async open(name: string, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { operations, token } = this.deps
     const admission = admit(request, token)
-    const { events } = operations
+    const operation = operations[name]
     if (admission.kind === 'refused') return refuse(socket, '403 Forbidden')
-    if (events?.kind !== 'stream' || this.closing.signal.aborted)
+    if (operation?.kind !== 'stream' || this.closing.signal.aborted)
       return refuse(socket, '503 Service Unavailable')
     if (this.sockets.size >= MAX_SOCKETS) return refuse(socket, '503 Service Unavailable')
     // Loaded here, so that a profile without a web server does not pay for it.
@@ -56,7 +57,7 @@ export class EventSockets {
     })
     server.handleUpgrade(request, socket, head, (client) => {
       const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
-      const told = this.tell(client, (signal) => events.stream(requestOf(request.url), signal))
+      const told = this.tell(client, (signal) => operation.stream(requestOf(request.url), signal))
       const over = Promise.all([closed, told]).then(() => void this.sockets.delete(client))
       this.sockets.set(client, over)
     })

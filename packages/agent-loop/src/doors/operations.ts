@@ -9,6 +9,7 @@ import { systemClock, type Clock } from '../clock.ts'
 import { AgentLoopError } from '../errors.ts'
 import type { AgentLoopHost } from '../types.ts'
 import type { SubscribeRequest } from '../streams/types.ts'
+import { lanesNews } from './lanes-stream.ts'
 import { lanesText } from './lanes-text.ts'
 import { QueueCommand } from './queue-command.ts'
 
@@ -32,6 +33,7 @@ const QUIET_MS = 250
 
 const id = z.string().min(1).max(508)
 const payloads = {
+  lanes: z.strictObject({ sessionId: id.optional() }),
   read: z.strictObject({ runId: id }),
   session: z.strictObject({ sessionId: id }),
   run: z.strictObject({ runId: id }),
@@ -79,6 +81,11 @@ export function agentOperations(host: AgentLoopHost, clock: Clock = systemClock)
       const { sessionId, changes } = checked('configure', payload)
       return host.configure(sessionId, changes as never)
     }),
+    'lanes.watch': {
+      kind: 'stream',
+      mutates: false,
+      stream: (payload, signal) => lanesNews(host, checked('lanes', payload).sessionId, signal, clock),
+    },
     events: {
       kind: 'stream',
       mutates: false,

@@ -3,8 +3,9 @@
  *
  *     POST /agent-loop/<operation>          DSH's unary RPC
  *     GET  /agent-loop/events?runId=…       a WebSocket of events, see `event-socket.ts`
+ *     GET  /agent-loop/lanes?sessionId=…    a WebSocket of lanes and queues, each time they have moved
  *
- * Owns the two routes and what is under way in them. Who may come in is `fence.ts`, what is answered is
+ * Owns the routes and what is under way in them. Who may come in is `fence.ts`, what is answered is
  * `operations.ts`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -16,6 +17,11 @@ import type { AgentOperations } from './operations.ts'
 import { problemOf, readRpcRequest, rpcFailure, rpcValue } from './rpc-answer.ts'
 
 export const WEB_PATH = '/agent-loop'
+/** What is told over sockets: path and operation. */
+const STREAMS = [
+  ['events', 'events'],
+  ['lanes', 'lanes.watch'],
+] as const
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 
 /** DSH's `ctx.webServer`, as far as it is used here. */
@@ -52,12 +58,13 @@ export function openWebDoor(ctx: Context, deps: WebDoorDeps): void {
             handler: (request, response) => calls.answer(request, response),
           }),
         )
-        undos.push(
-          server.registerUpgrade({
-            path: `${WEB_PATH}/events`,
-            handler: (request, socket, head) => sockets.open(request, socket, head),
-          }),
-        )
+        for (const [path, operation] of STREAMS)
+          undos.push(
+            server.registerUpgrade({
+              path: `${WEB_PATH}/${path}`,
+              handler: (request, socket, head) => sockets.open(operation, request, socket, head),
+            }),
+          )
       } catch (error) {
         // A path is taken by whoever came first.
         child

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AcceptedRun, LaneMetrics, RunOutcome } from '../../src/index.ts'
 import { isGapless, outline } from '../support/scripted.ts'
 import { settleDown, until } from '../support/until.ts'
-import { WebWorld } from './web-world.ts'
+import { WebWorld, type Listener } from './web-world.ts'
 
 const REQUEST = { sessionId: 's', message: 'hi', idempotencyKey: 'k' }
 
@@ -233,5 +233,58 @@ describe('events over a socket', () => {
     listener.socket.send('x'.repeat(5_000))
     expect(await listener.closed).toBe(1009)
     await until(() => web.world.streams.held.waiting === 0)
+  })
+})
+
+describe('lanes over a socket', () => {
+  interface News {
+    readonly lanes: readonly { readonly running?: string; readonly queued: readonly string[] }[]
+    readonly metrics: readonly { readonly lane: string; readonly active: number }[]
+    readonly queues: readonly { readonly items: readonly { readonly preview: string }[] }[]
+  }
+  const newsOf = (listener: Listener) => listener.events as unknown as readonly News[]
+
+  it('are told at once, and each time they have moved', async () => {
+    const web = await WebWorld.boot()
+    await web.world.createAgent('s')
+    const listener = web.listen('sessionId=s', { origin: web.origin }, 'lanes')
+    await until(() => newsOf(listener).length === 1)
+    expect(newsOf(listener)[0]?.lanes).toEqual([])
+    const first = await web.world.accept('s', 'first')
+    await web.world.model.call(0)
+    await web.world.accept('s', 'second')
+    await until(() => newsOf(listener).at(-1)?.lanes[0]?.queued.length === 1)
+    const last = newsOf(listener).at(-1)
+    expect(last?.lanes[0]?.running).toBe(first)
+    expect(last?.queues[0]?.items).toMatchObject([{ preview: 'second', status: 'queued' }])
+    expect(last?.metrics.find(({ lane }) => lane === 'main')?.active).toBe(1)
+  })
+
+  it('say nothing while nothing moves', async () => {
+    const web = await WebWorld.boot()
+    await web.world.createAgent('s')
+    const listener = web.listen('', {}, 'lanes')
+    await until(() => newsOf(listener).length === 1)
+    await settleDown()
+    expect(listener.frames).toHaveLength(1)
+  })
+
+  it.each([
+    ['a foreign page', { origin: 'http://evil.example' }],
+    ['a page of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['a foreign name', { host: 'evil.example' }],
+  ])('are not for %s', async (_title, headers) => {
+    const web = await WebWorld.boot()
+    expect(await web.listen('', headers, 'lanes').closed).toBe(403)
+  })
+
+  it('end with the host, and with whoever reads', async () => {
+    const web = await WebWorld.boot()
+    const [one, other] = [web.listen('', {}, 'lanes'), web.listen('', {}, 'lanes')]
+    await until(() => [one, other].every((listener) => listener.frames.length === 1))
+    one.socket.terminate()
+    await one.closed
+    await web.world.unload()
+    await other.closed
   })
 })

@@ -93,8 +93,8 @@ export class WebWorld {
   }
 
   /** A subscription over a real socket. */
-  listen(query: string, headers: Record<string, string> = {}): Listener {
-    return new Listener(new WebSocket(`ws://127.0.0.1:${this.port}/agent-loop/events?${query}`, { headers }))
+  listen(query: string, headers: Record<string, string> = {}, path = 'events'): Listener {
+    return new Listener(new WebSocket(`ws://127.0.0.1:${this.port}/agent-loop/${path}?${query}`, { headers }))
   }
 }
 

@@ -22,7 +22,7 @@ export class AgentHosts {
    */
   async ask<T>(operation: string, args: object, waitMs = 0): Promise<T> {
     for (const host of this.hosts) {
-      const answer = await callHost(host, operation, args, waitMs).catch(() => undefined)
+      const answer = await callHost(host, operation, args, { waitMs }).catch(() => undefined)
       if (answer === undefined) continue
       if (answer.ok) return answer.value as T
       throw refusedBy(answer.error.code, answer.error.message)

@@ -36,7 +36,7 @@ export function waitOf(
   const place = claim === undefined ? undefined : permitPlace(state, claim.claimId)
   if (place !== undefined && slots !== undefined && place > slots) return lineText(slots, place - slots)
   const session = state.operators.get(work.operatorId ?? '')?.targetSessionId
-  const wait = session === undefined || work.status !== 'running' ? undefined : runWait?.(session)
+  const wait = session === undefined ? undefined : runWait?.(session)
   if (wait !== undefined) return wait
   const attempt = claim === undefined || claim.attempt <= 1 ? '' : `, attempt ${claim.attempt}`
   return work.status === 'claimed' ? `its operator to begin${attempt}` : `its operator${attempt}`

@@ -25,17 +25,23 @@ export class DoorRefusal extends Error {
   }
 }
 
+export interface CallOptions {
+  /** How long the host may take beyond an ordinary answer, milliseconds. */
+  readonly waitMs?: number
+  /** How long an ordinary answer may take. Default 15,000. */
+  readonly patienceMs?: number
+}
+
 /**
- * @param waitMs how long the host may take beyond an ordinary answer.
  * @throws Error when the host does not answer; a refusal is an answer.
  */
 export async function callHost(
   host: RunningHost,
   operation: string,
   args: object,
-  waitMs = 0,
+  { patienceMs = CALL_MS, waitMs = 0 }: CallOptions = {},
 ): Promise<DoorAnswer> {
-  const response = await responseOf({ host, operation, args, patienceMs: CALL_MS + waitMs })
+  const response = await responseOf({ host, operation, args, patienceMs: patienceMs + waitMs })
   let text = ''
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
     text += chunk

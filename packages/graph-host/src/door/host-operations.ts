@@ -8,12 +8,15 @@ import { maskReport, type DoctorReport } from '../doctor/report.ts'
 import { GraphHostError } from '../errors.ts'
 import { PersonActs } from '../person-acts.ts'
 import type { DoorOperations } from './door-server.ts'
+import { standingOf } from './standing.ts'
 import { lookOperation } from './look-operation.ts'
 
 export interface HostOperationsDeps {
   readonly ctx: Context
   readonly store: GraphControl
-  readonly loop: Pick<AgentLoopHost, 'drain'>
+  readonly loop: Pick<AgentLoopHost, 'drain' | 'lanes' | 'metrics'>
+  /** Works of one graph that may be under way. */
+  readonly slots: () => number
   readonly doctor: () => Promise<DoctorReport>
 }
 
@@ -26,8 +29,9 @@ interface Presets {
 
 type Arguments = Readonly<Record<string, unknown>>
 
-export function hostOperations({ ctx, doctor, loop, store }: HostOperationsDeps): DoorOperations {
+export function hostOperations({ ctx, doctor, loop, slots, store }: HostOperationsDeps): DoorOperations {
   const acts = new PersonActs(store)
+  const standing = () => standingOf(loop, slots())
   const act =
     (verb: 'stop' | 'retry' | 'confirm') =>
     async (args: Arguments): Promise<{ readonly text: string }> => {
@@ -53,7 +57,8 @@ export function hostOperations({ ctx, doctor, loop, store }: HostOperationsDeps)
       if (!most) throw refused(`limitMs must be a whole number from 0 to ${LONGEST_DRAIN_MS}`)
       return loop.drain({ limitMs: Number(limitMs) })
     },
-    look: lookOperation(ctx, store),
+    standing: async () => standing(),
+    look: lookOperation({ ctx, store, standing }),
     doctor: async () => maskReport(await doctor()),
     'preset-text': async (args) => {
       const presets = ctx.get('agentPresets') as unknown as Presets | undefined

@@ -6,6 +6,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { DurableLog } from 'dsh-durable-log'
 import type { GraphControl } from 'dsh-graph-control'
 import type { Look } from '../board/look.ts'
+import type { Standing } from './standing.ts'
 import { GraphHostError } from '../errors.ts'
 import type { ShellRequest } from '../shell/arguments.ts'
 
@@ -15,8 +16,14 @@ const WORD_CHARACTERS = 4_000
 const FEWEST_COLUMNS = 20
 const MOST_COLUMNS = 1_000
 
+export interface LookDeps {
+  readonly ctx: Context
+  readonly store: GraphControl
+  readonly standing: () => Standing
+}
+
 /** What it answers with is a shell's `Answer`. */
-export function lookOperation(ctx: Context, store: GraphControl): (args: Arguments) => Promise<unknown> {
+export function lookOperation({ ctx, standing, store }: LookDeps): (args: Arguments) => Promise<unknown> {
   return async (args) => {
     // Loaded when somebody asks: a host that nobody looks at does not pay for it.
     const { READINGS } = await import('../shell/read-commands.ts')
@@ -26,7 +33,10 @@ export function lookOperation(ctx: Context, store: GraphControl): (args: Argumen
     if (reading === undefined) throw refused('command must be one that looks at graphs')
     const log = ctx.get('durableLog') as DurableLog | undefined
     if (log === undefined) throw refused('this process has no durable log')
-    const file = { log, store, close: async () => undefined }
+    const { runWaits, slots } = standing()
+    const runWait = (sessionId: string) =>
+      Object.hasOwn(runWaits, sessionId) ? runWaits[sessionId] : undefined
+    const file = { log, store, standing: async () => ({ slots, runWait }), close: async () => undefined }
     return await reading(file, requestOf(args, String(command)), lookOf(args['look']))
   }
 }

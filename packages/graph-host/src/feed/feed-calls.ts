@@ -7,7 +7,7 @@ import { isCount, isId, isRecord } from './page-message.ts'
 import type { Tickets } from './same-origin.ts'
 import { timelineCard } from './timeline-card.ts'
 import type { FeedCalls, FeedEndpoint, WorkDetail } from './wire.ts'
-import { workCard } from './work-card.ts'
+import { workCard, type Standing } from './work-card.ts'
 
 const RESULT_CHARS = 16 * 1024
 const TIMELINE_EVENTS = 256
@@ -34,15 +34,19 @@ export interface FeedDeskDeps {
   readonly tickets: Tickets
   /** The registry of code graphs, while there is one. */
   readonly codeGraphs: () => CodeGraphs | undefined
+  /** How things stand now, besides what the store knows. */
+  readonly standing?: () => Standing
 }
 
 export class FeedDesk {
   private readonly store: GraphControl
   private readonly acts: PersonActs
   private readonly answers: Answers
+  private readonly standing: FeedDeskDeps['standing']
 
-  constructor({ store, supervision, tickets, codeGraphs }: FeedDeskDeps) {
+  constructor({ store, supervision, tickets, codeGraphs, standing }: FeedDeskDeps) {
     this.store = store
+    this.standing = standing
     this.acts = new PersonActs(store)
     this.answers = {
       ticket: async () => ({ ticket: tickets.issue() }),
@@ -84,7 +88,7 @@ export class FeedDesk {
     const { state, work } = await this.workOf(ask)
     const { model, effort, retryReason } = work
     return {
-      card: workCard(state, work),
+      card: workCard(state, work, this.standing?.()),
       instruction: work.instruction,
       replay: work.replay ?? 'safe',
       when: work.when ?? 'all',

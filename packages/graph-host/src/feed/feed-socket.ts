@@ -12,6 +12,7 @@ import { GraphWatch } from './graph-watch.ts'
 import { parsePageMessage } from './page-message.ts'
 import type { SupervisedSessions } from './supervised-sessions.ts'
 import { isSameOrigin, type Tickets } from './same-origin.ts'
+import type { Standing } from './work-card.ts'
 import type { FeedMessage, PageMessage } from './wire.ts'
 
 /** Looks of one page at a time, and pages of this host. */
@@ -28,11 +29,13 @@ export interface FeedSocketOptions {
   readonly tickets: Tickets
   readonly runs: CodeRuns
   readonly supervised: SupervisedSessions
+  readonly standing: () => Standing
 }
 
 /** Something that a page looks at. */
 interface Look {
   committed?(state: GraphState): void
+  lanesMoved?(): void
   close(): void
 }
 
@@ -61,6 +64,11 @@ export class FeedSocket {
       return refuse(socket, '403 Forbidden')
     if (this.pages.size >= PAGES) return refuse(socket, '503 Service Unavailable')
     this.server.handleUpgrade(request, socket, head, (page) => this.welcome(page))
+  }
+
+  /** A run that stood in line may have its slot, or the other way round. */
+  lanesMoved(): void {
+    for (const looks of this.pages.values()) for (const look of looks.values()) look.lanesMoved?.()
   }
 
   close(): void {
@@ -105,8 +113,8 @@ export class FeedSocket {
     }
     const { sessionId, graphId, have } = message
     const isFull = () => page.bufferedAmount > FULL_BYTES
-    const { store } = this.options
-    watches.set(key, new GraphWatch({ store, key, sessionId, graphId, have, send, isFull }))
+    const { standing, store } = this.options
+    watches.set(key, new GraphWatch({ store, key, sessionId, graphId, have, send, isFull, standing }))
   }
 
   private leave(page: WebSocket): void {

@@ -13,13 +13,17 @@ import {
   type Work,
 } from 'dsh-graph-control'
 import type { FeedMessage, GraphHead } from './wire.ts'
-import { graphHead, workCard } from './work-card.ts'
+import { graphHead, waitReasonOf, workCard, type Standing } from './work-card.ts'
 
 /** Works in one message. */
 export const PAGE_WORKS = 200
 const RATE_MS = 40
 /** A page that takes nothing is asked again this much later. */
 const FULL_MS = 250
+/** What stands in line moves with every run of the host. */
+const LANES_MS = 250
+/** A graph that could not be read is tried again this much later. */
+const RETRY_MS = 1_000
 
 export interface GraphWatchOptions {
   readonly store: GraphControl
@@ -32,6 +36,8 @@ export interface GraphWatchOptions {
   readonly send: (message: FeedMessage) => void
   /** The page has not taken yet what it was sent. */
   readonly isFull: () => boolean
+  /** How things stand now, besides what the store knows. */
+  readonly standing?: () => Standing
 }
 
 export class GraphWatch {
@@ -39,8 +45,12 @@ export class GraphWatch {
   /** What the page has. */
   private sent: { readonly graphId: string; readonly seq: number } | undefined
   private claims: ReadonlyMap<string, Claim> = new Map()
+  /** By claim, what its work was told to wait for. */
+  private waits: ReadonlyMap<string, string> = new Map()
   private epochs: readonly GraphEpoch[] | undefined
   private toldNone = false
+  /** The page has heard of this look, and what it was told last was no refusal. */
+  private hasTold = false
   private timer: ReturnType<typeof setTimeout> | undefined
   private busy = false
   private dirty = false
@@ -59,6 +69,14 @@ export class GraphWatch {
     if (this.epochs?.some((epoch) => epoch.graphId === graphId) !== true) this.epochs = undefined
     this.dirty = true
     this.schedule(RATE_MS)
+  }
+
+  /** Works may stand in line otherwise than before. */
+  lanesMoved(): void {
+    // Nobody stands in line before there is a graph.
+    if (this.closed || this.sent === undefined || this.waits.size === 0) return
+    this.dirty = true
+    this.schedule(LANES_MS)
   }
 
   close(): void {
@@ -83,6 +101,10 @@ export class GraphWatch {
       await this.tell()
     } catch (error) {
       this.refuse(error)
+      // What could not be read now may be read later, and nobody may commit again.
+      this.dirty = true
+      this.busy = false
+      return this.schedule(RETRY_MS)
     } finally {
       this.busy = false
     }
@@ -91,6 +113,7 @@ export class GraphWatch {
 
   private async tell(): Promise<void> {
     const { store, sessionId } = this.options
+    const isListNew = this.epochs === undefined
     this.epochs ??= await store.listEpochs(sessionId)
     const graphId = this.options.graphId ?? this.epochs.at(-1)?.graphId
     const state = graphId === undefined ? undefined : await store.readGraph(graphId)
@@ -98,28 +121,36 @@ export class GraphWatch {
     if (state === undefined || state.rootSessionId !== sessionId || state.seq === 0) return this.tellNone()
     const head = graphHead(state, this.epochs)
     const missed = this.sent?.graphId === state.graphId ? changedWorks(state, this.sent.seq) : undefined
-    const moved = this.movedOn(state)
-    if (missed === undefined) await this.sendAll(state, head)
-    else this.sendChanged(state, head, [...new Set([...missed, ...moved])])
+    const standing = this.options.standing?.()
+    const moved = this.movedOn(state, standing)
+    const isSame = !isListNew && this.sent?.seq === state.seq && moved.length === 0
+    if (missed === undefined) await this.sendAll(state, head, standing)
+    else if (!isSame || !this.hasTold)
+      this.sendChanged(state, head, [...new Set([...missed, ...moved])], standing)
+    this.hasTold = true
     this.sent = { graphId: state.graphId, seq: state.seq }
   }
 
   /**
-   * Works whose live attempt is another, or is held or let go: that is told of their claims, and the
-   * works themselves stay as they were.
+   * Works whose live attempt is another, or is held or let go, or stands in line otherwise: that is told
+   * of their claims, or of lanes, and the works themselves stay as they were.
    */
-  private movedOn(state: GraphState): readonly Work[] {
+  private movedOn(state: GraphState, standing: Standing | undefined): readonly Work[] {
     const before = this.claims
     const claims = new Map<string, Claim>()
+    const waits = new Map<string, string>()
     const moved: Work[] = []
     for (const claimId of state.live.claims.keys()) {
       const claim = state.claims.get(claimId)
       const work = claim === undefined ? undefined : state.works.get(claim.workId)
       if (claim === undefined || work === undefined) continue
       claims.set(claimId, claim)
-      if (before.get(claimId) !== claim) moved.push(work)
+      const wait = JSON.stringify(waitReasonOf(state, work, standing)) ?? ''
+      waits.set(claimId, wait)
+      if (before.get(claimId) !== claim || this.waits.get(claimId) !== wait) moved.push(work)
     }
     this.claims = claims
+    this.waits = waits
     return moved
   }
 
@@ -130,7 +161,7 @@ export class GraphWatch {
     this.send({ type: 'none', key: this.options.key })
   }
 
-  private async sendAll(state: GraphState, head: GraphHead): Promise<void> {
+  private async sendAll(state: GraphState, head: GraphHead, standing?: Standing): Promise<void> {
     const { key } = this.options
     this.toldNone = false
     this.send({ type: 'snapshot', key, head })
@@ -140,27 +171,40 @@ export class GraphWatch {
       page.push(work)
       left -= 1
       if (page.length < PAGE_WORKS || left === 0) continue
-      this.sendPage(state, head, page)
+      this.sendPage(state, head, page, { standing })
       page = []
       // A large graph is not a reason to keep everybody else waiting.
       await new Promise((resolve) => setImmediate(resolve))
       if (this.closed) return
     }
-    this.sendPage(state, head, page, true)
+    this.sendPage(state, head, page, { standing, last: true })
   }
 
-  private sendChanged(state: GraphState, head: GraphHead, missed: readonly Work[]): void {
+  private sendChanged(
+    state: GraphState,
+    head: GraphHead,
+    missed: readonly Work[],
+    standing?: Standing,
+  ): void {
     for (let at = 0; at === 0 || at < missed.length; at += PAGE_WORKS)
-      this.sendPage(state, head, missed.slice(at, at + PAGE_WORKS))
+      this.sendPage(state, head, missed.slice(at, at + PAGE_WORKS), { standing })
   }
 
-  private sendPage(state: GraphState, head: GraphHead, works: readonly Work[], last = false): void {
-    const cards = works.map((work) => workCard(state, work))
+  private sendPage(
+    state: GraphState,
+    head: GraphHead,
+    works: readonly Work[],
+    { last = false, standing }: { readonly last?: boolean; readonly standing: Standing | undefined },
+  ): void {
+    const cards = works.map((work) => workCard(state, work, standing))
     this.send({ type: 'works', key: this.options.key, head, works: cards, ...(last ? { last } : {}) })
   }
 
   private refuse(error: unknown): void {
     const { key } = this.options
+    // After a refusal the page begins anew.
+    this.sent = undefined
+    this.hasTold = false
     const { code, message } = error as { code?: unknown; message?: unknown }
     this.send({
       type: 'refused',

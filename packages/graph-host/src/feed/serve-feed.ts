@@ -4,6 +4,7 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { SessionId } from '@deepseek-ai/dsh-session'
+import type { AgentLoopHost } from 'dsh-agent-loop-host'
 import type { GraphControl } from 'dsh-graph-control'
 import { isRootAgent, supervises, switchSupervision } from 'dsh-tool-graph'
 import { CodeRuns } from './code-runs.ts'
@@ -12,13 +13,23 @@ import { FeedSocket } from './feed-socket.ts'
 import type { CodeGraphs, Connection, RpcAnswer, WebServer } from './host-services.ts'
 import { Tickets } from './same-origin.ts'
 import { SupervisedSessions } from './supervised-sessions.ts'
+import { laneWaits } from '../lane-wait.ts'
+import type { Standing } from './work-card.ts'
 import type { FeedPath } from './wire.ts'
 
 const CHANNEL = '/dsh-graph-host'
 // The RPC channel owns the path below its name; the longer, exact path is the socket's.
 const SOCKET: FeedPath = '/dsh-graph-host/feed'
 
-export function serveFeed(ctx: Context, store: GraphControl): void {
+export interface FeedDeps {
+  readonly store: GraphControl
+  readonly loop: AgentLoopHost
+  /** Works of one graph that may be under way. */
+  readonly slots: () => number
+}
+
+export function serveFeed(ctx: Context, { loop, slots, store }: FeedDeps): void {
+  const standing = (): Standing => ({ slots: slots(), laneWait: laneWaits(loop) })
   ctx.inject(['webServer', 'connection'], (web) => {
     const server = web.get('webServer') as unknown as WebServer
     const tickets = new Tickets()
@@ -29,6 +40,7 @@ export function serveFeed(ctx: Context, store: GraphControl): void {
     const desk = new FeedDesk({
       store,
       tickets,
+      standing,
       supervision: {
         of: supervisionOf,
         set: (sessionId, supervised) => switchSupervision(ctx, sessionId, supervised),
@@ -37,7 +49,8 @@ export function serveFeed(ctx: Context, store: GraphControl): void {
     })
     const runs = new CodeRuns(web)
     const supervised = new SupervisedSessions(web, supervisionOf)
-    const socket = new FeedSocket({ store, tickets, runs, supervised })
+    const socket = new FeedSocket({ store, tickets, runs, supervised, standing })
+    web.effect(() => loop.watchLanes(() => socket.lanesMoved()), 'lanes that operators wait for')
     web.effect(
       () => () => {
         socket.close()

@@ -20,7 +20,7 @@ export interface WorkCard {
   /** Who does it, as `agent:default`. */
   readonly target: string
   readonly inputIds: readonly string[]
-  /** Absent for one that runs or is over. */
+  /** Absent for one whose session is at work, and for one that is over. */
   readonly waits?: WaitReason
   readonly reason?: string
   readonly attempt?: number
@@ -57,6 +57,10 @@ export type WaitReason =
   | { readonly for: 'draft' }
   | { readonly for: 'works'; readonly ids: readonly string[]; readonly more: number }
   | { readonly for: 'slot' }
+  /** Its run is in line for the lane that all operators of the host share. */
+  | { readonly for: 'lane'; readonly lane: string; readonly width: number; readonly depth: number }
+  /** Its operator has a slot and is about to begin. */
+  | { readonly for: 'start' }
   | { readonly for: 'operator'; readonly workId: string }
   | { readonly for: 'person'; readonly reason: string }
   | { readonly for: 'model'; readonly reason: string }

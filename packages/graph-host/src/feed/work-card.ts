@@ -1,5 +1,6 @@
 /** A graph and its works as the page sees them. Pure, at the cost of what is shown. */
-import type { GraphEpoch, GraphState, Work } from 'dsh-graph-control'
+import { permitPlace, type Claim, type GraphEpoch, type GraphState, type Work } from 'dsh-graph-control'
+import type { LaneWaits } from '../lane-wait.ts'
 import type { GraphHead, WaitReason, WorkCard } from './wire.ts'
 
 const TITLE_CHARS = 200
@@ -17,13 +18,20 @@ export function firstWords(text: string, chars: number): string {
   return line.length <= chars ? line : `${line.slice(0, chars).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
-export function workCard(state: GraphState, work: Work): WorkCard {
+/** What decides besides the graph whether a work goes on. */
+export interface Standing {
+  /** Works of one graph that may be under way. */
+  readonly slots: number
+  readonly laneWait: LaneWaits
+}
+
+export function workCard(state: GraphState, work: Work, standing?: Standing): WorkCard {
   const { claimId, operatorId, itemWorkIds, reason, retries, startedAt, endedAt, usage } = work
   const claim = claimId === undefined ? undefined : state.claims.get(claimId)
   const sessionId =
     claim?.targetSessionId ??
     (operatorId === undefined ? undefined : state.operators.get(operatorId)?.targetSessionId)
-  const waits = waitReasonOf(state, work)
+  const waits = waitReasonOf(state, work, standing)
   return {
     id: work.workId,
     ordinal: work.ordinal,
@@ -49,8 +57,8 @@ export function workCard(state: GraphState, work: Work): WorkCard {
   }
 }
 
-/** What has to happen before a work goes on; `undefined` for one that runs or is over. */
-export function waitReasonOf(state: GraphState, work: Work): WaitReason | undefined {
+/** What has to happen before a work goes on; `undefined` for one whose session is at work, or that is over. */
+export function waitReasonOf(state: GraphState, work: Work, standing?: Standing): WaitReason | undefined {
   if (work.endedAt !== undefined) return undefined
   if (state.phase === 'draft') return { for: 'draft' }
   const claim = work.claimId === undefined ? undefined : state.claims.get(work.claimId)
@@ -61,11 +69,25 @@ export function waitReasonOf(state: GraphState, work: Work): WaitReason | undefi
     const { waitingFor } = work
     return { for: 'works', ids: waitingFor.slice(0, NAMED), more: Math.max(0, waitingFor.length - NAMED) }
   }
-  if (work.status === 'claimed') return { for: 'slot' }
-  if (work.status !== 'ready') return undefined
+  if (work.status !== 'ready') return underWayReason(state, work, claim, standing)
   const busy = work.operatorId === undefined ? undefined : state.live.busyOperators.get(work.operatorId)
   const workId = busy === undefined ? undefined : state.claims.get(busy)?.workId
   return workId === undefined ? { for: 'slot' } : { for: 'operator', workId }
+}
+
+/** Of a work that was let go: its place among those, its run's place in the lane, its operator's start. */
+function underWayReason(
+  state: GraphState,
+  { operatorId, status }: Work,
+  claim: Claim | undefined,
+  standing: Standing | undefined,
+): WaitReason | undefined {
+  const place = claim === undefined ? undefined : permitPlace(state, claim.claimId)
+  if (standing !== undefined && place !== undefined && place > standing.slots) return { for: 'slot' }
+  const session = operatorId === undefined ? undefined : state.operators.get(operatorId)?.targetSessionId
+  const wait = session === undefined ? undefined : standing?.laneWait(session)
+  if (wait !== undefined) return { for: 'lane', ...wait }
+  return status === 'claimed' ? { for: 'start' } : undefined
 }
 
 export function graphHead(state: GraphState, epochs: readonly GraphEpoch[]): GraphHead {

@@ -1,12 +1,15 @@
 /** The database of a home, read as it lies there, whether or not a host runs on it. */
 import type { DurableLog } from 'dsh-durable-log'
 import { GraphControlStore, type GraphControl, type GraphSummary } from 'dsh-graph-control'
+import type { WaitOptions } from '../board/waits.ts'
 import { openDatabase, type Database } from './database.ts'
 import { EXIT, ShellError } from './shell-error.ts'
 
 export interface GraphFile {
   readonly log: DurableLog
   readonly store: GraphControl
+  /** What the processes that drive the graphs know besides; nothing where none runs. */
+  readonly standing?: () => Promise<Pick<WaitOptions, 'slots' | 'runWait'>>
   close(): Promise<void>
 }
 

@@ -41,12 +41,13 @@ export const READINGS: Readonly<Record<string, Reading>> = {
   show: async (file, request, look) => {
     const state = await stateOf(file, request)
     const now = Date.now()
+    const options = { now, ...(await file.standing?.()) }
     const lines = request.all
-      ? [headLine(state, look), countsText(state), ...workLines(state, look, { now })]
-      : boardLines(state, look, { now })
+      ? [headLine(state, look), countsText(state), ...workLines(state, look, options)]
+      : boardLines(state, look, options)
     const works = [...state.works.values()].map((work) => ({
       ...work,
-      waitsFor: waitOf(state, work, { now }),
+      waitsFor: waitOf(state, work, options),
     }))
     return { document: { ...exportJson(state), works, rootWaitsFor: rootWaitOf(state, now) }, lines }
   },

@@ -32,6 +32,11 @@ describe('a wait', () => {
   it.each([
     [{ for: 'draft' } as const, 'waits for the draft to be committed'],
     [{ for: 'slot' } as const, 'waits for a free slot'],
+    [{ for: 'start' } as const, 'waits for its operator to begin'],
+    [
+      { for: 'lane', lane: 'subagent', width: 8, depth: 3 } as const,
+      'waits for one of 8 slots of lane subagent, 3 in line',
+    ],
     [{ for: 'works', ids: ['a', 'b'], more: 0 } as const, 'waits for “a”, “b”'],
     [{ for: 'works', ids: ['a'], more: 3 } as const, 'waits for “a” and 3 more'],
     [{ for: 'operator', workId: 'a' } as const, 'waits for its operator, which does “a”'],

@@ -244,3 +244,75 @@ describe('a work', () => {
     await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toEqual({ for: 'draft' }))
   })
 })
+
+describe('what is in line', () => {
+  const LANE = { lane: 'subagent', width: 1, depth: 2 }
+
+  /** A page, and lanes that the test moves. */
+  function lookWithLanes(slots = 8) {
+    let wait: typeof LANE | undefined = LANE
+    const told = look({ standing: () => ({ slots, laneWait: () => wait }) })
+    const moveTo = (next: typeof LANE | undefined) => {
+      wait = next
+      for (const watch of watches) watch.lanesMoved()
+    }
+    return { told, moveTo }
+  }
+
+  it('is told of a work that has begun, and that it is not any more, without a commit', async () => {
+    const graph = await ScriptedGraph.open(store, ROOT)
+    await graph.add({ workId: 'a' })
+    await graph.start('a')
+    const { moveTo, told } = lookWithLanes()
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toEqual({ for: 'lane', ...LANE }))
+    moveTo({ ...LANE, depth: 1 })
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toEqual({ for: 'lane', ...LANE, depth: 1 }))
+    moveTo(undefined)
+    await vi.waitFor(() => expect(cardOf(told, 'a')).not.toHaveProperty('waits'))
+    expect(cardOf(told, 'a')?.status).toBe('running')
+  })
+
+  it('costs no message when nothing of this graph moved', async () => {
+    const graph = await ScriptedGraph.open(store, ROOT)
+    await graph.add({ workId: 'a' })
+    await graph.start('a')
+    const { moveTo, told } = lookWithLanes()
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toEqual({ for: 'lane', ...LANE }))
+    const before = told.length
+    moveTo(LANE)
+    moveTo({ ...LANE, depth: 1 })
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.waits).toMatchObject({ depth: 1 }))
+    expect(told).toHaveLength(before + 1)
+  })
+
+  it('is a permit first, where a graph has more under way than it may', async () => {
+    const graph = await ScriptedGraph.open(store, ROOT)
+    await graph.add({ workId: 'a' }, { workId: 'b' })
+    await graph.start('a')
+    await graph.start('b')
+    const { told } = lookWithLanes(1)
+    await vi.waitFor(() => expect(cardOf(told, 'b')?.waits).toEqual({ for: 'slot' }))
+    expect(cardOf(told, 'a')?.waits).toEqual({ for: 'lane', ...LANE })
+  })
+})
+
+describe('a graph that cannot be read for a moment', () => {
+  it('is told of, and shown as soon as it can, although nobody commits', async () => {
+    const graph = await ScriptedGraph.open(store, ROOT)
+    await graph.add({ workId: 'a' })
+    let failures = 1
+    const flaky = new Proxy(store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name)
+        if (name !== 'readGraph' || failures-- <= 0)
+          return typeof member === 'function' ? (member.bind(target) as unknown) : member
+        return () => Promise.reject(new Error('the database is locked'))
+      },
+    })
+    const told = look({ store: flaky })
+    await vi.waitFor(() =>
+      expect(told[0]).toMatchObject({ type: 'refused', message: 'the database is locked' }),
+    )
+    await vi.waitFor(() => expect(cardOf(told, 'a')?.status).toBe('ready'), { timeout: 5_000 })
+  })
+})
