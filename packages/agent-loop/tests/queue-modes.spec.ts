@@ -213,6 +213,14 @@ describe('a full queue', () => {
     expect(await world.entries('s')).toHaveLength(before)
   })
 
+  it('counts a message that waits for its session to be opened', async () => {
+    const world = await World.boot({ config: { queue: { ...Config({}).queue, cap: 1, drop: 'new' } } })
+    world.host.registerOpener(() => new Promise(() => undefined))
+    const one = await world.accept('s', 'one')
+    await expect(world.accept('s', 'two')).rejects.toMatchObject({ code: 'busy' })
+    expect((await world.host.read(one))?.endedAt).toBeUndefined()
+  })
+
   it('never drops what is under way, a run of a plugin, or a steer', async () => {
     const { world, first } = await busyWorld({ cap: 1 })
     const provenance = { kind: 'plugin', plugin: 'p', summary: 's' }
