@@ -156,6 +156,7 @@ describe('the tab Lanes', () => {
     await page.id('dl-offline').waitFor()
     web = await DshWeb.boot(bench, port)
     await page.id('dl-offline').waitFor({ state: 'detached' })
+    expect(await page.id('dl-lanes').isVisible()).toBe(true)
     // What a page says while its server is away is the browser's own.
     browser.errors.splice(0)
   })

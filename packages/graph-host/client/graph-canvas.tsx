@@ -146,14 +146,17 @@ function tally(box: Box, works: ReadonlyMap<string, WorkCard>) {
   let done = 0
   let failed = 0
   let running = 0
+  let inLine = 0
   for (const id of box.workIds) {
-    const status = works.get(id)?.status
-    if (status === undefined) continue
+    const work = works.get(id)
+    if (work === undefined) continue
+    const { status, waits } = work
     if (isEnded(status)) done += 1
     if (status === 'failed') failed += 1
-    if (status === 'running') running += 1
+    if (status === 'running' && waits === undefined) running += 1
+    if (waits?.for === 'lane' || waits?.for === 'slot') inLine += 1
   }
-  return { done, failed, running }
+  return { done, failed, running, inLine }
 }
 
 /** Whether a box at a place is in the frame, or a little beyond. */

@@ -1,5 +1,6 @@
 /** The Graph tab: the picture or the list, the selected work beside it, the history below. */
 import { useCallback, useMemo, useState } from 'react'
+import type { ProjectedGraph } from '../src/feed/graph-names.ts'
 import type { GraphHead } from '../src/feed/wire.ts'
 import { AskDialog, type Question } from './ask-dialog.tsx'
 import { GraphCanvas } from './graph-canvas.tsx'
@@ -14,7 +15,13 @@ import { TimelineStrip } from './timeline-strip.tsx'
 import { useTimeline } from './use-timeline.ts'
 import { WorksList } from './works-list.tsx'
 
-export function GraphView({ sessionId }: { sessionId: string }) {
+export interface GraphViewProps {
+  readonly sessionId: string
+  /** How the session's newest graph stood when its model last looked. */
+  readonly kept: ProjectedGraph | undefined
+}
+
+export function GraphView({ kept, sessionId }: GraphViewProps) {
   const { feed, words } = usePage()
   const newest = useModel(feed.of(sessionId))
   const [epoch, setEpoch] = useState<string>()
@@ -36,7 +43,16 @@ export function GraphView({ sessionId }: { sessionId: string }) {
     )
   const { head } = model
   if (head === undefined || (model.phase === 'loading' && model.works.size === 0))
-    return <div className="dg dg-empty">{say('none.loading')}</div>
+    return (
+      <div className="dg dg-empty" data-testid="dg-loading">
+        <span>{say('none.loading')}</span>
+        {kept === undefined || kept.works === 0 ? null : (
+          <p>
+            {say('none.kept', { done: kept.ended, total: kept.works, phase: say(`phase.${kept.phase}`) })}
+          </p>
+        )}
+      </div>
+    )
   // One graph, one set of choices: what was chosen in another one says nothing here.
   return <LiveGraph key={head.graphId} {...{ sessionId, model, head }} onEpoch={setEpoch} />
 }
