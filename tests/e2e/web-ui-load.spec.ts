@@ -173,6 +173,26 @@ describe('a graph of 3,000 works', () => {
   })
 })
 
+describe('an operator that is given more work', () => {
+  it('has its works in one frame, and each names the others', async () => {
+    const next = await ScriptedGraph.open(store, sessionId)
+    await next.add({ workId: 'draft', title: 'Draft' }, { workId: 'check', title: 'Check' })
+    await next.run('draft')
+    const operatorId = (await next.state()).works.get('draft')?.operatorId ?? ''
+    await next.add({
+      workId: 'revise',
+      title: 'Revise',
+      target: { kind: 'operator', id: operatorId },
+      inputIds: ['draft', 'check'],
+    })
+    await page.id('dg-operator').waitFor()
+    expect(await page.id('dg-operator').innerHTML()).toContain('Operator 1: 2 works in one session')
+    await page.work('revise').click()
+    await keepScreenshot(page.page, 'graph-operator')
+    expect(await page.panel.innerText()).toMatch(/Also done by its operator\s+Draft/u)
+  })
+})
+
 describe('the socket', () => {
   const TICKET = { type: 'client-request', rpcId: 'test', method: 'ticket', payload: {} }
 

@@ -59,6 +59,7 @@ export function GraphCanvas(props: CanvasProps) {
           <rect width={BOX_WIDTH - 6} height={BOX_HEIGHT} />
         </clipPath>
         <g transform={`translate(${port.view.x} ${port.view.y}) scale(${port.view.scale})`}>
+          <Frames layout={layout} />
           <Lines picture={picture} layout={layout} selectedBox={selectedBox} works={props.works} />
           <Boxes {...props} port={port} entryBox={entryBox} selectedBox={selectedBox} />
         </g>
@@ -109,6 +110,19 @@ function ZoomButtons({ port }: { port: Viewport }) {
     </div>
   )
 }
+
+/** Around the works that one operator does, one after the other in its session; the panel says it as text. */
+const Frames = memo(function Frames({ layout }: { layout: Layout }) {
+  const { say } = usePage().words
+  return layout.frames.map(({ height, sessionId, width, works, x, y }, at) => (
+    <g key={sessionId} aria-hidden="true" transform={`translate(${x} ${y})`} data-testid="dg-operator">
+      <rect className="dg-operator" width={width} height={height} rx={10} />
+      <text className="dg-operator-name" x={10} y={15}>
+        {say('operator.name', { number: at + 1, works })}
+      </text>
+    </g>
+  ))
+})
 
 interface BoxesProps extends CanvasProps {
   readonly port: Viewport

@@ -87,6 +87,10 @@ function LiveGraph({ sessionId, model, head, onEpoch }: LiveProps) {
     () => (selected === undefined ? [] : dependentsOf(model, selected)),
     [model, selected],
   )
+  const siblings = useMemo(
+    () => (selected === undefined ? [] : siblingsOf(model, selected)),
+    [model, selected],
+  )
   return (
     <div className="dg" data-testid="dg-view" data-seq={head.seq}>
       {model.connected ? null : (
@@ -138,7 +142,7 @@ function LiveGraph({ sessionId, model, head, onEpoch }: LiveProps) {
         )}
         {work === undefined ? null : (
           <SidePanel
-            {...{ sessionId, head, work, dependents, isPast }}
+            {...{ sessionId, head, work, dependents, siblings, isPast }}
             titleOf={titles}
             onSelect={select}
             onAsk={setQuestion}
@@ -191,6 +195,14 @@ function usePicture(model: GraphModel, selected: string | undefined) {
     setOpened(new Set())
   }, [])
   return { picture, layout, toggle, toggleAll, isOpen }
+}
+
+function siblingsOf({ works }: GraphModel, workId: string): readonly string[] {
+  const sessionId = works.get(workId)?.sessionId
+  if (sessionId === undefined) return []
+  return [...works.values()].flatMap((work) =>
+    work.sessionId === sessionId && work.id !== workId ? [work.id] : [],
+  )
 }
 
 function dependentsOf(model: GraphModel, workId: string): readonly string[] {

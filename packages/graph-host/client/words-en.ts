@@ -59,6 +59,8 @@ export const EN = {
   'group.inLine': '{count} in line',
   'group.open': 'Open this group',
   'group.close': 'Close this group',
+  'operator.name': 'Operator {number}: {works} works in one session',
+  'panel.siblings': 'Also done by its operator',
   'epoch.label': 'Graph of this session',
   'epoch.name': 'Graph {epoch}, {time}',
   'list.all': 'All',

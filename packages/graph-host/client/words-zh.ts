@@ -61,6 +61,8 @@ export const ZH: Readonly<Record<Word, string>> = {
   'group.inLine': '{count} 项在排队',
   'group.open': '展开此组',
   'group.close': '收起此组',
+  'operator.name': '操作员 {number}：在同一会话中做 {works} 项工作',
+  'panel.siblings': '其操作员还做',
   'epoch.label': '此会话的图',
   'epoch.name': '图 {epoch}，{time}',
   'list.all': '全部',
