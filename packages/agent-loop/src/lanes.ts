@@ -185,9 +185,10 @@ export class Lanes {
     })
   }
 
-  /** Starts nothing more, and resolves when nothing is under way or the limit is reached. */
+  /** Starts nothing more, and resolves when nothing is under way or the limit is reached; 0: at once. */
   async drain(limitMs: number): Promise<readonly string[]> {
     this.state.pause()
+    if (limitMs <= 0) return [...this.controls.keys()]
     const passed = Promise.withResolvers<void>()
     const disarm = this.ports.clock.after(limitMs, passed.resolve)
     try {

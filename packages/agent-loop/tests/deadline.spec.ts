@@ -41,6 +41,21 @@ describe('the deadline of a run', () => {
     expect(await world.host.wait({ runId: second })).toMatchObject({ status: 'ok' })
   })
 
+  it('does not count while the run waits for a slot of its global lane', async () => {
+    const world = await World.boot({ config: { lanes: { main: { width: 1 } } } })
+    await world.createAgent('s')
+    await world.createAgent('t')
+    await world.accept('s', 'one', { timeoutMs: 10_000 })
+    const second = await world.accept('t', 'two', { timeoutMs: 1000, idleTimeoutMs: 1000 })
+    const call = await world.model.call(0)
+    world.clock.advance(5000)
+    await settleDown()
+    expect(await world.host.read(second)).toMatchObject({ state: 'queued' })
+    call.reply('done')
+    ;(await world.model.call(1)).reply('in time')
+    expect(await world.host.wait({ runId: second })).toMatchObject({ status: 'ok' })
+  })
+
   it('lets the lane go on after the grace when the turn does not end', async () => {
     const world = await World.boot({ config: { graceMs: 300 } })
     await world.createAgent('s')

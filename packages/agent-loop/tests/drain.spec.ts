@@ -40,6 +40,15 @@ describe('draining', () => {
     expect(await world.host.wait({ runId: running })).toMatchObject({ status: 'ok' })
   })
 
+  it('with a limit of 0 waits for nothing, and ends nothing', async () => {
+    const { world, running, call } = await busyWorld()
+    expect(await world.host.drain({ limitMs: 0 })).toEqual({ left: [running] })
+    expect(call.signal?.aborted).toBe(false)
+    call.reply('done')
+    expect(await world.host.wait({ runId: running })).toMatchObject({ status: 'ok' })
+    expect(world.model.calls).toHaveLength(1)
+  })
+
   it('is done at once when nothing runs', async () => {
     const world = await World.boot()
     expect(await world.host.drain()).toEqual({ left: [] })

@@ -62,6 +62,19 @@ describe('a session', () => {
     expect(startAll(state)).toEqual(['a/3'])
   })
 
+  it('keeps its lane as long as it runs in it, although nothing waits there', () => {
+    const state = stateOf()
+    state.add(item('a/1', { lane: 'nested:x' }), END, 0)
+    startAll(state)
+    state.add(item('b/1', { lane: 'nested:x' }), END, 0)
+    expect(startAll(state)).toEqual([])
+    expect(state.lane('nested:x')).toMatchObject({ active: 1, waiting: 1 })
+    state.finish('a/1', 0)
+    expect(startAll(state)).toEqual(['b/1'])
+    state.finish('b/1', 0)
+    expect(state.lane('nested:x')).toBeUndefined()
+  })
+
   it('costs nothing once nothing is in it', () => {
     const state = stateOf()
     const before = state.footprint

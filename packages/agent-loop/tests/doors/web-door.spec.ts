@@ -285,6 +285,6 @@ describe('lanes over a socket', () => {
     one.socket.terminate()
     await one.closed
     await web.world.unload()
-    expect([1001, 1006]).toContain(await other.closed)
+    expect(await other.closed).toBeGreaterThanOrEqual(1000)
   })
 })

@@ -162,10 +162,9 @@ describe('a turn under way', () => {
       async () => void (again = await attempts()),
     )
     host.finish('a')
-    for (;;) {
-      const { active = 0, created = 0, retry = 0, completed = 0 } = await statesOf(schema)
-      if (active + created + retry === 0 && completed === 1) break
-    }
+    let states = await statesOf(schema)
+    while (states['active'] !== undefined) states = await statesOf(schema)
+    expect(states).toEqual({ completed: 1 })
   })
 
   it('is let go of once no sign of life could be given for as long as others wait for one', async () => {
@@ -185,6 +184,7 @@ describe('a turn under way', () => {
     host.finish('a')
     host.want('b')
     await until(() => host.running.has('b'), 'it goes on when the database is back')
+    expect(host.lost).toEqual(['a'])
   })
 })
 
@@ -228,11 +228,10 @@ describe('a session', () => {
     const host = await openHost(schema)
     for (const name of ['with space', 'ünï', 'a/b', 'x'.repeat(3_000)]) host.want(name)
     await until(() => host.running.size === 4)
-    for (const name of [...host.running.keys()]) host.finish(name)
-    for (;;) {
-      const { active = 0, created = 0 } = await statesOf(schema)
-      if (active + created === 0) break
-    }
+    for (const name of host.running.keys()) host.finish(name)
+    let states = await statesOf(schema)
+    while (states['active'] !== undefined) states = await statesOf(schema)
+    expect(states).toEqual({ completed: 4 })
   })
 })
 
@@ -245,7 +244,7 @@ describe('a host', () => {
     while (served.length < 5) {
       await until(() => host.running.size > 0)
       expect(host.running.size).toBeLessThanOrEqual(2)
-      for (const id of [...host.running.keys()]) {
+      for (const id of host.running.keys()) {
         served.push(id)
         host.finish(id)
       }
