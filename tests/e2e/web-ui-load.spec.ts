@@ -114,7 +114,10 @@ describe('a graph of 3,000 works', () => {
     await page.id('dg-show-list').click()
     await page.id('dg-row').first().waitFor()
     expect(await page.id('dg-row').count()).toBeLessThan(60)
-    await page.page.locator('.dg-rows').evaluate('(rows) => rows.scrollTo(0, rows.scrollHeight)')
+    await page.page.locator('.dg-rows').evaluate((rows) => {
+      const frame = rows as unknown as { scrollTop: number; scrollHeight: number }
+      frame.scrollTop = frame.scrollHeight
+    })
     await page.page.getByText(`Read module ${WIDE - 1} in wave ${WAVES - 1}`).waitFor()
     await keepScreenshot(page.page, 'large-list')
     await page.id('dg-show-picture').click()
@@ -175,6 +178,8 @@ describe('a graph of 3,000 works', () => {
 
 describe('an operator that is given more work', () => {
   it('has its works in one frame, and each names the others', async () => {
+    const { records } = await graph.state()
+    await graph.update({ finish: { resultIds: [...records.keys()].slice(0, 1), reason: 'It is enough.' } })
     const next = await ScriptedGraph.open(store, sessionId)
     await next.add({ workId: 'draft', title: 'Draft' }, { workId: 'check', title: 'Check' })
     await next.run('draft')
@@ -185,6 +190,8 @@ describe('an operator that is given more work', () => {
       target: { kind: 'operator', id: operatorId },
       inputIds: ['draft', 'check'],
     })
+    await page.work('revise').waitFor()
+    await keepScreenshot(page.page, 'graph-operator')
     await page.id('dg-operator').waitFor()
     expect(await page.id('dg-operator').innerHTML()).toContain('Operator 1: 2 works in one session')
     await page.work('revise').click()

@@ -313,7 +313,7 @@ describe('the Graph tab', () => {
       expectQuietPages()
     })
 
-    it.skipIf(!canWriteChinese())('is shown in Chinese, for those who read the documents so', async () => {
+    it('is shown in Chinese, for those who read the documents so', async () => {
       model = inChinese(gatedModel('alpha', 'beta', 'gamma'))
       stage.llm.play(model.respond)
       const other = new GraphPage(await browser.page({ locale: 'zh-CN' }))
@@ -321,12 +321,13 @@ describe('the Graph tab', () => {
       await other.newSession('让两个操作员各收集一半，再让第三个把两半合起来。')
       await other.chatLine.waitFor()
       await expect.poll(() => other.chatLine.innerText(), PATIENCE).toContain('前一半')
-      await keepScreenshot(other.page, 'chat-running.zh-CN')
+      // Without a font the pages are the same, and a picture of them is no use.
+      if (canWriteChinese()) await keepScreenshot(other.page, 'chat-running.zh-CN')
       await other.tab('图')
       await other.works('running').nth(1).waitFor()
       await other.work('alpha').click()
       await expect.poll(() => other.panel.getByTestId('dg-instruction').innerText()).toContain('收集前一半')
-      await keepScreenshot(other.page, 'graph-selected.zh-CN')
+      if (canWriteChinese()) await keepScreenshot(other.page, 'graph-selected.zh-CN')
       model.releaseAll()
       await expect.poll(() => other.id('dg-phase').innerText(), PATIENCE).toContain('结束')
       await other.page.context().close()
