@@ -121,6 +121,46 @@ describe('the Graph tab', () => {
       await first.panel.waitFor({ state: 'detached' })
     })
 
+    it('is moved by hand, and fits again', async () => {
+      const drawn = first.id('dg-picture').locator('svg > g')
+      const before = await drawn.getAttribute('transform')
+      await first.page.getByRole('button', { name: 'Zoom in' }).click()
+      await expect.poll(() => drawn.getAttribute('transform')).not.toBe(before)
+      const zoomed = await drawn.getAttribute('transform')
+      const { x = 0, y = 0, width = 0, height = 0 } = (await first.id('dg-picture').boundingBox()) ?? {}
+      await first.page.mouse.move(x + width / 2, y + height - 60)
+      await first.page.mouse.down()
+      await first.page.mouse.move(x + width / 2 + 40, y + height - 90, { steps: 4 })
+      await first.page.mouse.up()
+      await expect.poll(() => drawn.getAttribute('transform')).not.toBe(zoomed)
+      await first.page.getByRole('button', { name: 'Fit' }).click()
+      await expect.poll(() => drawn.getAttribute('transform')).toBe(before)
+    })
+
+    it('selects in the history what it selects in the picture', async () => {
+      await first.id('dg-timeline').getByRole('button', { name: 'First half' }).last().click()
+      await expect.poll(() => first.panel.locator('h2').innerText()).toBe('First half')
+      expect(await first.work('alpha').getAttribute('aria-pressed')).toBe('true')
+      await first.work('alpha').focus()
+      await first.page.keyboard.press('Escape')
+      await first.panel.waitFor({ state: 'detached' })
+    })
+
+    it('stands below the picture where there is no room beside it, and keeps still for whoever wants that', async () => {
+      await first.work('alpha').click()
+      const beside = (await first.panel.boundingBox())?.x ?? 0
+      await first.page.setViewportSize({ width: 760, height: 1000 })
+      await expect.poll(async () => (await first.panel.boundingBox())?.x ?? 0).toBeLessThan(beside / 2)
+      await first.page.setViewportSize({ width: 1400, height: 1000 })
+      await first.page.emulateMedia({ reducedMotion: 'reduce' })
+      const moving = `[...document.querySelectorAll('.dg *')].filter((one) => getComputedStyle(one).animationName !== 'none').length`
+      expect(await first.page.evaluate(moving)).toBe(0)
+      await first.page.emulateMedia({ reducedMotion: 'no-preference' })
+      await first.work('alpha').focus()
+      await first.page.keyboard.press('Escape')
+      await first.panel.waitFor({ state: 'detached' })
+    })
+
     it('is as it was after a reload in the middle', async () => {
       await first.page.reload()
       await first.works('running').nth(1).waitFor()
