@@ -114,7 +114,10 @@ describe('a graph of 3,000 works', () => {
     await page.id('dg-show-list').click()
     await page.id('dg-row').first().waitFor()
     expect(await page.id('dg-row').count()).toBeLessThan(60)
-    await page.page.locator('.dg-rows').evaluate('(rows) => rows.scrollTo(0, rows.scrollHeight)')
+    await page.page.locator('.dg-rows').evaluate((rows) => {
+      const frame = rows as unknown as { scrollTop: number; scrollHeight: number }
+      frame.scrollTop = frame.scrollHeight
+    })
     await page.page.getByText(`Read module ${WIDE - 1} in wave ${WAVES - 1}`).waitFor()
     await keepScreenshot(page.page, 'large-list')
     await page.id('dg-show-picture').click()
@@ -170,6 +173,30 @@ describe('a graph of 3,000 works', () => {
     expect(ratio).toBeLessThan(1.3)
     expect(browser.errors).toEqual([])
     expect(browser.offSite).toEqual([])
+  })
+})
+
+describe('an operator that is given more work', () => {
+  it('has its works in one frame, and each names the others', async () => {
+    const { records } = await graph.state()
+    await graph.update({ finish: { resultIds: [...records.keys()].slice(0, 1), reason: 'It is enough.' } })
+    const next = await ScriptedGraph.open(store, sessionId)
+    await next.add({ workId: 'draft', title: 'Draft' }, { workId: 'check', title: 'Check' })
+    await next.run('draft')
+    const operatorId = (await next.state()).works.get('draft')?.operatorId ?? ''
+    await next.add({
+      workId: 'revise',
+      title: 'Revise',
+      target: { kind: 'operator', id: operatorId },
+      inputIds: ['draft', 'check'],
+    })
+    await page.work('revise').waitFor()
+    await keepScreenshot(page.page, 'graph-operator')
+    await page.id('dg-operator').waitFor()
+    expect(await page.id('dg-operator').innerHTML()).toContain('Operator 1: 2 works in one session')
+    await page.work('revise').click()
+    await keepScreenshot(page.page, 'graph-operator')
+    expect(await page.panel.innerText()).toMatch(/Also done by its operator\s+Draft/u)
   })
 })
 

@@ -2,10 +2,10 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { keepScreenshot, TestBrowser } from '../support/browser.ts'
+import { canWriteChinese, keepScreenshot, TestBrowser } from '../support/browser.ts'
 import type { DshBench } from '../support/dsh-process.ts'
 import { DshWeb } from '../support/dsh-web.ts'
-import { careful, gatedModel, type GatedModel, type Speaker } from '../support/gated-model.ts'
+import { careful, gatedModel, inChinese, type GatedModel, type Speaker } from '../support/gated-model.ts'
 import { GraphPage } from '../support/graph-page.ts'
 import { pathsUnder } from '../support/profile-files.ts'
 import { raiseStage, type Stage } from '../support/stage.ts'
@@ -49,6 +49,11 @@ describe('the Graph tab', () => {
       .filter((path) => path.includes(sessionId))
       .map((path) => statSync(join(bench.home, path)))
       .some((file) => file.isFile() && file.size > 0)
+  }
+
+  /** The sessions as DSH lists them, with what it keeps of each. */
+  async function listed(): Promise<string> {
+    return JSON.stringify(await web.call('session.list', {}))
   }
 
   function expectQuietPages(): void {
@@ -112,6 +117,46 @@ describe('the Graph tab', () => {
         .toBe('gamma')
       await first.page.keyboard.press('Enter')
       await expect.poll(() => first.panel.locator('h2').innerText()).toBe('Join "halves" — übung')
+      await first.page.keyboard.press('Escape')
+      await first.panel.waitFor({ state: 'detached' })
+    })
+
+    it('is moved by hand, and fits again', async () => {
+      const drawn = first.id('dg-picture').locator('svg > g')
+      const before = await drawn.getAttribute('transform')
+      await first.page.getByRole('button', { name: 'Zoom in' }).click()
+      await expect.poll(() => drawn.getAttribute('transform')).not.toBe(before)
+      const zoomed = await drawn.getAttribute('transform')
+      const { x = 0, y = 0, width = 0, height = 0 } = (await first.id('dg-picture').boundingBox()) ?? {}
+      await first.page.mouse.move(x + width / 2, y + height - 60)
+      await first.page.mouse.down()
+      await first.page.mouse.move(x + width / 2 + 40, y + height - 90, { steps: 4 })
+      await first.page.mouse.up()
+      await expect.poll(() => drawn.getAttribute('transform')).not.toBe(zoomed)
+      await first.page.getByRole('button', { name: 'Fit' }).click()
+      await expect.poll(() => drawn.getAttribute('transform')).toBe(before)
+    })
+
+    it('selects in the history what it selects in the picture', async () => {
+      await first.id('dg-timeline').getByRole('button', { name: 'First half' }).last().click()
+      await expect.poll(() => first.panel.locator('h2').innerText()).toBe('First half')
+      expect(await first.work('alpha').getAttribute('aria-pressed')).toBe('true')
+      await first.work('alpha').focus()
+      await first.page.keyboard.press('Escape')
+      await first.panel.waitFor({ state: 'detached' })
+    })
+
+    it('stands below the picture where there is no room beside it, and keeps still for whoever wants that', async () => {
+      await first.work('alpha').click()
+      const beside = (await first.panel.boundingBox())?.x ?? 0
+      await first.page.setViewportSize({ width: 760, height: 1000 })
+      await expect.poll(async () => (await first.panel.boundingBox())?.x ?? 0).toBeLessThan(beside / 2)
+      await first.page.setViewportSize({ width: 1400, height: 1000 })
+      await first.page.emulateMedia({ reducedMotion: 'reduce' })
+      const moving = `[...document.querySelectorAll('.dg *')].filter((one) => getComputedStyle(one).animationName !== 'none').length`
+      expect(await first.page.evaluate(moving)).toBe(0)
+      await first.page.emulateMedia({ reducedMotion: 'no-preference' })
+      await first.work('alpha').focus()
       await first.page.keyboard.press('Escape')
       await first.panel.waitFor({ state: 'detached' })
     })
@@ -308,6 +353,27 @@ describe('the Graph tab', () => {
       expectQuietPages()
     })
 
+    it('is shown in Chinese, for those who read the documents so', async () => {
+      model = inChinese(gatedModel('alpha', 'beta', 'gamma'))
+      stage.llm.play(model.respond)
+      const other = new GraphPage(await browser.page({ locale: 'zh-CN' }))
+      await other.open(web.url)
+      await other.newSession('让两个操作员各收集一半，再让第三个把两半合起来。')
+      await other.chatLine.waitFor()
+      await expect.poll(() => other.chatLine.innerText(), PATIENCE).toContain('前一半')
+      // Without a font the pages are the same, and a picture of them is no use.
+      if (canWriteChinese()) await keepScreenshot(other.page, 'chat-running.zh-CN')
+      await other.tab('图')
+      await other.works('running').nth(1).waitFor()
+      await other.work('alpha').click()
+      await expect.poll(() => other.panel.getByTestId('dg-instruction').innerText()).toContain('收集前一半')
+      if (canWriteChinese()) await keepScreenshot(other.page, 'graph-selected.zh-CN')
+      model.releaseAll()
+      await expect.poll(() => other.id('dg-phase').innerText(), PATIENCE).toContain('结束')
+      await other.page.context().close()
+      expectQuietPages()
+    })
+
     it('keeps two sessions apart', async () => {
       play('alpha', 'beta', 'gamma')
       const second = new GraphPage(await browser.page({ locale: 'zh-CN', colorScheme: 'dark' }))
@@ -328,6 +394,10 @@ describe('the Graph tab', () => {
 
     it('is gone when the bundle is removed, and the session still opens', async () => {
       const { port } = web
+      // What DSH keeps of each session for pages has the graphs in it, as the models saw them last.
+      expect(await listed()).toMatch(
+        /"dsh-graph":\{"graphs":\[\{"graphId":"[^"]+","phase":"closed","works":3,"ended":3\}/u,
+      )
       await web.stop()
       await bench.plugin('web', 'remove', 'dsh-graph')
       web = await DshWeb.boot(bench, port)
@@ -337,6 +407,7 @@ describe('the Graph tab', () => {
       await first.page.getByText('Two halves in parallel, then a join.').first().waitFor()
       await keepScreenshot(first.page, 'uninstalled')
       expect(await first.page.getByRole('tab', { name: 'Graph' }).count()).toBe(0)
+      expect(await listed()).not.toContain('"dsh-graph":')
       expect(await first.chatLine.count()).toBe(0)
       expectQuietPages()
     })

@@ -1,5 +1,6 @@
 /** A real Chromium for the tests of the web app. */
-import { mkdirSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { CHROMIUM } from './chromium.ts'
@@ -8,6 +9,9 @@ import { CHROMIUM } from './chromium.ts'
 const SHOTS = resolve(
   process.env['SCREENSHOTS'] ?? join(import.meta.dirname, '..', '..', 'artifacts', 'screenshots'),
 )
+
+/** Pictures that documents show; a new one begins as an empty file there. */
+const DOCUMENTS = resolve(import.meta.dirname, '..', '..', 'docs', 'images')
 
 const FLAGS = [
   '--no-sandbox',
@@ -62,8 +66,20 @@ export class TestBrowser implements AsyncDisposable {
   }
 }
 
-/** Keeps a picture of a page for people to look at. */
+/**
+ * Keeps a picture of a page for people to look at. One that documents show is kept for them as well where
+ * `DOCUMENT_SCREENSHOTS` is set.
+ */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   mkdirSync(SHOTS, { recursive: true })
-  await page.screenshot({ path: join(SHOTS, `${name}.png`) })
+  const path = join(SHOTS, `${name}.png`)
+  await page.screenshot({ path })
+  const shown = join(DOCUMENTS, `${name}.png`)
+  if ((process.env['DOCUMENT_SCREENSHOTS'] ?? '') !== '' && existsSync(shown)) copyFileSync(path, shown)
+}
+
+/** Whether this machine has letters to write Chinese with: without them a picture of a page has boxes. */
+export function canWriteChinese(): boolean {
+  const found = spawnSync('fc-list', [':lang=zh', 'family'], { encoding: 'utf8' })
+  return found.status === 0 && found.stdout.trim() !== ''
 }

@@ -47,6 +47,40 @@ export function careful(model: GatedModel, workId: string): GatedModel {
   }
 }
 
+/** The same model with titles and words in Chinese. */
+export function inChinese(model: GatedModel): GatedModel {
+  const titles: Readonly<Record<string, string>> = { alpha: '前一半', beta: '后一半', gamma: '合并两半' }
+  const orders: Readonly<Record<string, string>> = {
+    alpha: '收集前一半。',
+    beta: '收集后一半。',
+    gamma: '把交给你的两半合起来。',
+  }
+  return {
+    ...model,
+    async respond(request) {
+      if (speakerOf(request) === 'title') return { text: '两半' }
+      const answer = await model.respond(request)
+      const toolCalls = answer.toolCalls?.map((call) => {
+        const { addWork } = call.arguments as {
+          addWork?: readonly { workId: string; instruction: string }[]
+        }
+        if (addWork === undefined) return call
+        const works = addWork.map(({ workId, instruction, ...work }) => ({
+          ...work,
+          workId,
+          title: titles[workId],
+          // The model knows its operators by the English words.
+          instruction: `${orders[workId] ?? ''}\n\n${instruction}`,
+        }))
+        return { ...call, arguments: { ...call.arguments, addWork: works } }
+      })
+      if (toolCalls === undefined) return answer
+      const text = answer.text === undefined ? {} : { text: '两半并行，然后合并。' }
+      return { ...answer, ...text, toolCalls }
+    },
+  }
+}
+
 /** @param held whoever is asked gives no answer before it is released. */
 export function gatedModel(...held: readonly Speaker[]): GatedModel {
   const model = supervisingModel()

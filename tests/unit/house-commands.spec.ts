@@ -62,7 +62,7 @@ describe('a run of nothing', () => {
 })
 
 describe('fuzz', () => {
-  it('prints a summary for each target', () => {
+  it('prints a summary for each target', { timeout: 180_000 }, () => {
     const { status, lines } = run('fuzz.ts', ['--runs', '50', '--seed', '7', '--json'])
     expect(status).toBe(0)
     expect(lines.length).toBeGreaterThanOrEqual(3)

@@ -147,6 +147,9 @@ export function graphStream(graphId: string): string {
   return `${GRAPH_PREFIX}${graphId}`
 }
 
+/** Streams of epochs, one for each root session. */
+export const ROOT_PREFIX = 'root/'
+
 export function rootStream(rootSessionId: string): string {
-  return `root/${rootSessionId}`
+  return `${ROOT_PREFIX}${rootSessionId}`
 }

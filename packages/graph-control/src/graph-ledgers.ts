@@ -34,9 +34,18 @@ export class GraphLedgers {
   /** Graphs known to be finished, with their heads: a listing need not look again while those stay. */
   private readonly finished = new Map<string, number>()
 
+  /** Up to where each graph in memory was announced; what somebody read meanwhile was announced to nobody. */
+  private readonly announced = new Map<string, number>()
+  /** Graphs that are looked at for what others committed, and up to where there is something. */
+  private readonly following = new Map<GraphLedger, number>()
+
   constructor(log: DurableLog, events: LedgerEvents) {
     this.log = log
-    this.events = events
+    const announce = (state: FoldedGraph): void => {
+      this.announced.set(state.graphId, Math.max(state.seq, this.announced.get(state.graphId) ?? 0))
+      events.announce(state)
+    }
+    this.events = { ...events, announce }
   }
 
   async commit<T>(graphId: string, decide: Decide<T>, lease?: GraphLease): Promise<T> {
@@ -62,6 +71,7 @@ export class GraphLedgers {
     await ledger.remove(remove)
     this.finished.delete(graphId)
     this.idle.delete(graphId)
+    this.announced.delete(graphId)
     if (this.ledgers.get(graphId) === ledger) this.ledgers.delete(graphId)
   }
 
@@ -72,20 +82,34 @@ export class GraphLedgers {
    */
   watch(): () => void {
     return this.log.subscribe(GRAPH_PREFIX, ({ stream, seq }) => {
-      const ledger = this.ledgers.get(stream.slice(GRAPH_PREFIX.length))
+      const graphId = stream.slice(GRAPH_PREFIX.length)
+      const ledger = this.ledgers.get(graphId)
       // What is committed here is announced by its own commit.
-      if (ledger === undefined || !ledger.isIdle || seq <= ledger.latest.seq) return
-      void this.follow(ledger)
+      if (ledger === undefined || seq <= (this.announced.get(graphId) ?? 0)) return
+      const isUnderWay = this.following.has(ledger)
+      this.following.set(ledger, Math.max(seq, this.following.get(ledger) ?? 0))
+      if (!isUnderWay) void this.follow(graphId, ledger)
     })
   }
 
-  private async follow(ledger: GraphLedger): Promise<void> {
-    const { seq } = ledger.latest
+  /** Never rejects. A commit under way here comes first, so that states are announced in their order. */
+  private async follow(graphId: string, ledger: GraphLedger): Promise<void> {
     try {
-      const state = await ledger.read()
-      if (state.seq > seq && ledger.isIdle) this.events.announce(state)
+      for (;;) {
+        await ledger.settled()
+        const wanted = this.following.get(ledger) ?? 0
+        if (wanted <= (this.announced.get(graphId) ?? 0)) return
+        const { seq } = await ledger.read()
+        // Whatever is committed meanwhile is announced first.
+        if (!ledger.isIdle) continue
+        if (seq > (this.announced.get(graphId) ?? 0)) this.events.announce(ledger.latest)
+        // What the log told of and does not have was removed.
+        if (seq < wanted) return
+      }
     } catch (error) {
       this.events.report(error)
+    } finally {
+      this.following.delete(ledger)
     }
   }
 
@@ -175,6 +199,8 @@ export class GraphLedgers {
   }
 
   private release(graphId: string, ledger: GraphLedger): void {
-    if (ledger.isIdle && this.ledgers.get(graphId) === ledger) this.ledgers.delete(graphId)
+    if (!ledger.isIdle || this.ledgers.get(graphId) !== ledger) return
+    this.ledgers.delete(graphId)
+    this.announced.delete(graphId)
   }
 }

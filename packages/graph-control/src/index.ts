@@ -21,6 +21,7 @@ export {
   stableHash,
   type UpdateIdentity,
 } from './ids.ts'
+export { GRAPH_PREFIX, ROOT_PREFIX } from './entries.ts'
 export { apply, Config, inject, name } from './plugin.ts'
 export type {
   GraphControl,

@@ -1,6 +1,6 @@
 import { type DurableLog, memoryLog } from 'dsh-durable-log'
 import { faultyLog } from 'dsh-durable-log/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { GraphControlStore, graphOperatorId, type GraphState } from '../src/index.ts'
 import {
   begin,
@@ -256,6 +256,54 @@ describe('commits', () => {
     undo()
     await commit(store, 'c3', { addWork: [work('b')] })
     expect(seen).toHaveLength(1)
+  })
+
+  it('of another process are announced although somebody had read them before the log told of them', async () => {
+    const plain = memoryLog()
+    const late: (() => void)[] = []
+    /** A log of another process tells what is new only when it looks. */
+    const subscribe: DurableLog['subscribe'] = (prefix, listener) =>
+      plain.subscribe(prefix, (head) => void late.push(() => listener(head)))
+    const log = new Proxy(plain, {
+      get: (target, name) => {
+        const member: unknown = name === 'subscribe' ? subscribe : Reflect.get(target, name)
+        return typeof member === 'function' ? (member.bind(target) as unknown) : member
+      },
+    })
+    const [here, there] = [await GraphControlStore.open(log), await GraphControlStore.open(plain)]
+    await commit(there, 'c1', { addWork: [work('a')] })
+    await here.readGraph(GRAPH)
+    const heard: number[] = []
+    here.onCommitted(({ seq }) => heard.push(seq))
+    await commit(there, 'c2', { addWork: [work('b')] })
+    // A page asks for something of it, a commit of its own is refused.
+    const state = await here.readGraph(GRAPH)
+    await expect(commit(here, 'c3', { addWork: [work('a')] })).rejects.toMatchObject({
+      code: 'work-conflict',
+    })
+    await vi.waitFor(() => expect(late).not.toEqual([]))
+    for (const tell of late.splice(0)) tell()
+    await vi.waitFor(() => expect(heard).toEqual([state?.seq]))
+  })
+
+  it('of this process cost no reading of the log for that', async () => {
+    let reads = 0
+    const plain = memoryLog()
+    const log = new Proxy(plain, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        if (name === 'read') reads += 1
+        return (...args: readonly unknown[]) => Reflect.apply(member, target, args) as unknown
+      },
+    })
+    const store = await GraphControlStore.open(log)
+    store.onCommitted(() => undefined)
+    await commit(store, 'c1', { addWork: [work('a')] })
+    const before = reads
+    for (const name of ['b', 'c', 'd']) await commit(store, `c-${name}`, { addWork: [work(name)] })
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(reads).toBe(before)
   })
 
   it('are not held up by a listener that throws, and the other listeners hear of them', async () => {

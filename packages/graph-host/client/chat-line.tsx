@@ -68,5 +68,6 @@ function nowText(words: Words, { works, counts }: GraphModel): string {
   const first = running[0]
   const now =
     first === undefined ? '' : `${say('chat.wave', { wave })}, ${counts.running} ${statusText(words, first)}`
-  return waits === undefined ? now : `${now} · ${waits}`
+  const atWork = say(counts.running === 1 ? 'runs.model' : 'runs.models')
+  return `${now} · ${waits ?? atWork}`
 }

@@ -5,7 +5,7 @@
  */
 import type { ConversationNodeDefinition } from '@deepseek-ai/dsh-client-runtime/client'
 import type { ChatNode } from '@deepseek-ai/dsh-client-ui-conversation/client'
-import { readMeta, type ResultMeta } from './result-meta.ts'
+import { readMeta, type ResultMeta } from '../src/feed/result-meta.ts'
 
 export interface ChatGraph {
   readonly graphId: string

@@ -59,6 +59,7 @@ export function GraphCanvas(props: CanvasProps) {
           <rect width={BOX_WIDTH - 6} height={BOX_HEIGHT} />
         </clipPath>
         <g transform={`translate(${port.view.x} ${port.view.y}) scale(${port.view.scale})`}>
+          <Frames layout={layout} />
           <Lines picture={picture} layout={layout} selectedBox={selectedBox} works={props.works} />
           <Boxes {...props} port={port} entryBox={entryBox} selectedBox={selectedBox} />
         </g>
@@ -110,6 +111,19 @@ function ZoomButtons({ port }: { port: Viewport }) {
   )
 }
 
+/** Around the works that one operator does, one after the other in its session; the panel says it as text. */
+const Frames = memo(function Frames({ layout }: { layout: Layout }) {
+  const { say } = usePage().words
+  return layout.frames.map(({ height, sessionId, width, works, x, y }, at) => (
+    <g key={sessionId} aria-hidden="true" transform={`translate(${x} ${y})`} data-testid="dg-operator">
+      <rect className="dg-operator" width={width} height={height} rx={10} />
+      <text className="dg-operator-name" x={10} y={15}>
+        {say('operator.name', { number: at + 1, works })}
+      </text>
+    </g>
+  ))
+})
+
 interface BoxesProps extends CanvasProps {
   readonly port: Viewport
   readonly entryBox: string | undefined
@@ -146,14 +160,17 @@ function tally(box: Box, works: ReadonlyMap<string, WorkCard>) {
   let done = 0
   let failed = 0
   let running = 0
+  let inLine = 0
   for (const id of box.workIds) {
-    const status = works.get(id)?.status
-    if (status === undefined) continue
+    const work = works.get(id)
+    if (work === undefined) continue
+    const { status, waits } = work
     if (isEnded(status)) done += 1
     if (status === 'failed') failed += 1
-    if (status === 'running') running += 1
+    if (status === 'running' && waits === undefined) running += 1
+    if (waits?.for === 'lane' || waits?.for === 'slot') inLine += 1
   }
-  return { done, failed, running }
+  return { done, failed, running, inLine }
 }
 
 /** Whether a box at a place is in the frame, or a little beyond. */

@@ -70,7 +70,9 @@ export function GraphHeadLine({ sessionId, model, head, isPast, titleOf, onEpoch
       </ul>
       <p className="dg-faint dg-now" data-testid="dg-now">
         {[
-          waiting === undefined ? undefined : `${waiting.title}: ${waitText(words, waiting, titleOf)}`,
+          waiting === undefined
+            ? atWork(page, model)
+            : `${waiting.title}: ${waitText(words, waiting, titleOf)}`,
           wait === undefined ? undefined : say(wait.until === 'all' ? 'head.waitAll' : 'head.waitAny'),
           nextWakeAt === undefined ? undefined : say('head.nextWake', { time: clock(nextWakeAt) }),
         ]
@@ -79,6 +81,12 @@ export function GraphHeadLine({ sessionId, model, head, isPast, titleOf, onEpoch
       </p>
     </header>
   )
+}
+
+/** Nothing waits for anything else than what its own session says. */
+function atWork({ words: { say } }: Page, { counts }: GraphModel): string | undefined {
+  if (counts.running === 0) return undefined
+  return `${counts.running} ${say('status.running')}: ${say(counts.running === 1 ? 'runs.model' : 'runs.models')}`
 }
 
 function StopAll(props: {

@@ -1,5 +1,6 @@
 /** The Graph tab: the picture or the list, the selected work beside it, the history below. */
 import { useCallback, useMemo, useState } from 'react'
+import type { ProjectedGraph } from '../src/feed/graph-names.ts'
 import type { GraphHead } from '../src/feed/wire.ts'
 import { AskDialog, type Question } from './ask-dialog.tsx'
 import { GraphCanvas } from './graph-canvas.tsx'
@@ -14,7 +15,13 @@ import { TimelineStrip } from './timeline-strip.tsx'
 import { useTimeline } from './use-timeline.ts'
 import { WorksList } from './works-list.tsx'
 
-export function GraphView({ sessionId }: { sessionId: string }) {
+export interface GraphViewProps {
+  readonly sessionId: string
+  /** How the session's newest graph stood when its model last looked. */
+  readonly kept: ProjectedGraph | undefined
+}
+
+export function GraphView({ kept, sessionId }: GraphViewProps) {
   const { feed, words } = usePage()
   const newest = useModel(feed.of(sessionId))
   const [epoch, setEpoch] = useState<string>()
@@ -36,7 +43,16 @@ export function GraphView({ sessionId }: { sessionId: string }) {
     )
   const { head } = model
   if (head === undefined || (model.phase === 'loading' && model.works.size === 0))
-    return <div className="dg dg-empty">{say('none.loading')}</div>
+    return (
+      <div className="dg dg-empty" data-testid="dg-loading">
+        <span>{say('none.loading')}</span>
+        {kept === undefined || kept.works === 0 ? null : (
+          <p>
+            {say('none.kept', { done: kept.ended, total: kept.works, phase: say(`phase.${kept.phase}`) })}
+          </p>
+        )}
+      </div>
+    )
   // One graph, one set of choices: what was chosen in another one says nothing here.
   return <LiveGraph key={head.graphId} {...{ sessionId, model, head }} onEpoch={setEpoch} />
 }
@@ -69,6 +85,10 @@ function LiveGraph({ sessionId, model, head, onEpoch }: LiveProps) {
   const work = selected === undefined ? undefined : (works.get(selected) ?? model.works.get(selected))
   const dependents = useMemo(
     () => (selected === undefined ? [] : dependentsOf(model, selected)),
+    [model, selected],
+  )
+  const siblings = useMemo(
+    () => (selected === undefined ? [] : siblingsOf(model, selected)),
     [model, selected],
   )
   return (
@@ -122,7 +142,7 @@ function LiveGraph({ sessionId, model, head, onEpoch }: LiveProps) {
         )}
         {work === undefined ? null : (
           <SidePanel
-            {...{ sessionId, head, work, dependents, isPast }}
+            {...{ sessionId, head, work, dependents, siblings, isPast }}
             titleOf={titles}
             onSelect={select}
             onAsk={setQuestion}
@@ -175,6 +195,14 @@ function usePicture(model: GraphModel, selected: string | undefined) {
     setOpened(new Set())
   }, [])
   return { picture, layout, toggle, toggleAll, isOpen }
+}
+
+function siblingsOf({ works }: GraphModel, workId: string): readonly string[] {
+  const sessionId = works.get(workId)?.sessionId
+  if (sessionId === undefined) return []
+  return [...works.values()].flatMap((work) =>
+    work.sessionId === sessionId && work.id !== workId ? [work.id] : [],
+  )
 }
 
 function dependentsOf(model: GraphModel, workId: string): readonly string[] {

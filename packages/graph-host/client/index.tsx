@@ -14,6 +14,7 @@ import {
   type SettingsSource,
 } from '@dsh-graph/page-parts'
 import { useMemo, type ReactNode } from 'react'
+import { GRAPHS_PROJECTION, type ProjectedGraphs } from '../src/feed/graph-names.ts'
 import type { FeedPath } from '../src/feed/wire.ts'
 import { ChatLine } from './chat-line.tsx'
 import { graphNode, type GraphChatNode } from './chat-node.ts'
@@ -101,6 +102,12 @@ export function apply(ctx: ClientContext): void {
   })
 }
 
+interface TabProps {
+  readonly sessionId: SessionId
+  /** DSH's: what the host keeps of the session's log under a name. */
+  readonly useProjection: (key: string) => unknown
+}
+
 interface Face {
   readonly parts: Omit<Page, 'words'>
   readonly useLocale: <T>(select: (locale: string) => T) => T
@@ -114,10 +121,11 @@ function GraphSettingsCard({
   return <GraphSettings sources={sources} locale={locale} words={wordsFor(locale)} />
 }
 
-function GraphTab({ sessionId, ...face }: Face & { sessionId: SessionId }) {
+function GraphTab({ sessionId, useProjection, ...face }: Face & TabProps) {
+  const kept = useProjection(GRAPHS_PROJECTION) as ProjectedGraphs | undefined
   return (
     <InPage {...face}>
-      <GraphView key={sessionId} sessionId={sessionId} />
+      <GraphView key={sessionId} sessionId={sessionId} kept={kept?.graphs.at(-1)} />
     </InPage>
   )
 }

@@ -3,12 +3,16 @@
  * dagre; one that it would take long over gets a column for each wave. Pure.
  */
 import { Graph, layout as dagreLayout } from '@dagrejs/dagre'
-import type { Picture } from './picture.ts'
+import type { Operator, Picture } from './picture.ts'
 
 export const BOX_WIDTH = 208
 export const BOX_HEIGHT = 64
 const GAP = 16
 const LAYER_GAP = 64
+/** Around the boxes of one operator, with room for its name above them. */
+const FRAME = { side: 10, top: 22 }
+/** Between boxes where operators have frames. */
+const FRAMED_GAP = 40
 /** Beyond these dagre would hold the page up. */
 const DAGRE_BOXES = 120
 const DAGRE_LINES = 400
@@ -19,7 +23,17 @@ export interface Place {
   readonly y: number
 }
 
+/** What surrounds the works of one operator. */
+export interface Frame extends Place {
+  readonly sessionId: string
+  readonly works: number
+  readonly width: number
+  readonly height: number
+}
+
 export interface Layout {
+  /** None where the picture is too large to keep the works of an operator together. */
+  readonly frames: readonly Frame[]
   readonly places: ReadonlyMap<string, Place>
   readonly width: number
   readonly height: number
@@ -31,18 +45,51 @@ export function layOut(picture: Picture): Layout {
   return isSmall ? byDagre(picture) : byWave(picture)
 }
 
-function byDagre({ boxes, lines }: Picture): Layout {
-  const graph = new Graph({ multigraph: false, compound: false })
-  graph.setGraph({ rankdir: 'LR', nodesep: GAP, ranksep: LAYER_GAP, marginx: 0, marginy: 0 })
+function byDagre({ boxes, lines, operators }: Picture): Layout {
+  const hasFrames = operators.length > 0
+  const nodesep = hasFrames ? FRAMED_GAP : GAP
+  const graph = new Graph({ multigraph: false, compound: hasFrames })
+  graph.setGraph({ rankdir: 'LR', nodesep, ranksep: LAYER_GAP, marginx: 0, marginy: 0 })
   graph.setDefaultEdgeLabel(() => ({}))
   for (const { id } of boxes) graph.setNode(id, { width: BOX_WIDTH, height: BOX_HEIGHT })
   for (const { from, to } of lines) graph.setEdge(from, to)
+  for (const { boxIds, sessionId } of operators) {
+    const frame = `operator:${sessionId}`
+    graph.setNode(frame, {})
+    for (const id of boxIds) graph.setParent(id, frame)
+  }
   dagreLayout(graph)
   const places = boxes.map(({ id }): [string, Place] => {
     const { x = 0, y = 0 } = graph.node(id) as { x?: number; y?: number }
     return [id, { x: x - BOX_WIDTH / 2, y: y - BOX_HEIGHT / 2 }]
   })
-  return sized(new Map(places))
+  return sized(...withFrames(new Map(places), operators))
+}
+
+/** Nothing is left of or above the origin, frames included. */
+function withFrames(
+  places: ReadonlyMap<string, Place>,
+  operators: readonly Operator[],
+): readonly [ReadonlyMap<string, Place>, readonly Frame[]] {
+  const frames = operators.map((operator) => frameOf(operator, places))
+  const [left, top] = [Math.min(0, ...frames.map(({ x }) => x)), Math.min(0, ...frames.map(({ y }) => y))]
+  const moved = <T extends Place>(place: T): T => ({ ...place, x: place.x - left, y: place.y - top })
+  return [new Map([...places].map(([id, place]) => [id, moved(place)])), frames.map(moved)]
+}
+
+function frameOf({ boxIds, sessionId }: Operator, places: ReadonlyMap<string, Place>): Frame {
+  const at = boxIds.flatMap((id) => places.get(id) ?? [])
+  const [x, y] = [Math.min(...at.map((place) => place.x)), Math.min(...at.map((place) => place.y))]
+  const right = Math.max(...at.map((place) => place.x)) + BOX_WIDTH
+  const bottom = Math.max(...at.map((place) => place.y)) + BOX_HEIGHT
+  return {
+    sessionId,
+    works: boxIds.length,
+    x: x - FRAME.side,
+    y: y - FRAME.top,
+    width: right - x + 2 * FRAME.side,
+    height: bottom - y + FRAME.top + FRAME.side,
+  }
 }
 
 function byWave({ boxes, lines }: Picture): Layout {
@@ -71,14 +118,18 @@ function byWave({ boxes, lines }: Picture): Layout {
   return sized(places)
 }
 
-function sized(places: ReadonlyMap<string, Place>): Layout {
+function sized(places: ReadonlyMap<string, Place>, frames: readonly Frame[] = []): Layout {
   let width = BOX_WIDTH
   let height = BOX_HEIGHT
   for (const { x, y } of places.values()) {
     width = Math.max(width, x + BOX_WIDTH)
     height = Math.max(height, y + BOX_HEIGHT)
   }
-  return { places, width, height }
+  for (const frame of frames) {
+    width = Math.max(width, frame.x + frame.width)
+    height = Math.max(height, frame.y + frame.height)
+  }
+  return { places, frames, width, height }
 }
 
 /** The curve from the right side of one place to the left side of another. */

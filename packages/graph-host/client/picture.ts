@@ -27,9 +27,17 @@ export interface Line {
   readonly to: string
 }
 
+/** Works that one operator does in its one session, as far as they are drawn one by one. */
+export interface Operator {
+  readonly sessionId: string
+  readonly boxIds: readonly string[]
+}
+
 export interface Picture {
   readonly boxes: readonly Box[]
   readonly lines: readonly Line[]
+  /** Those that do more than one work, in order of their first. */
+  readonly operators: readonly Operator[]
   readonly boxOf: ReadonlyMap<string, string>
   /** Equal for pictures that are laid out alike. */
   readonly key: string
@@ -52,8 +60,27 @@ export function pictureOf(works: ReadonlyMap<string, WorkCard>, options: Picture
   const boxes = boxesOf(works, waves, options)
   const boxOf = new Map(boxes.flatMap((box) => box.workIds.map((id) => [id, box.id] as const)))
   const lines = linesOf(works, boxOf)
-  const key = `${boxes.map((box) => box.id).join('\n')}\n\n${lines.map((line) => `${line.from}>${line.to}`).join('\n')}`
-  return { boxes, lines, boxOf, key }
+  const operators = operatorsOf(works, boxes)
+  const key = [
+    boxes.map((box) => box.id),
+    lines.map((line) => `${line.from}>${line.to}`),
+    operators.map(({ boxIds }) => boxIds.join('+')),
+  ]
+    .map((part) => part.join('\n'))
+    .join('\n\n')
+  return { boxes, lines, operators, boxOf, key }
+}
+
+function operatorsOf(works: ReadonlyMap<string, WorkCard>, boxes: readonly Box[]): readonly Operator[] {
+  const bySession = new Map<string, string[]>()
+  for (const { group, id } of boxes) {
+    const sessionId = group === undefined ? works.get(id)?.sessionId : undefined
+    if (sessionId === undefined) continue
+    const known = bySession.get(sessionId)
+    if (known === undefined) bySession.set(sessionId, [id])
+    else known.push(id)
+  }
+  return [...bySession].flatMap(([sessionId, boxIds]) => (boxIds.length > 1 ? [{ sessionId, boxIds }] : []))
 }
 
 function boxesOf(

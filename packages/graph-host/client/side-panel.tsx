@@ -16,6 +16,8 @@ export interface PanelProps {
   readonly work: WorkCard
   /** Works that take it as an input. */
   readonly dependents: readonly string[]
+  /** Other works of its operator. */
+  readonly siblings: readonly string[]
   readonly titleOf: (id: string) => string
   readonly isPast: boolean
   readonly onSelect: (workId: string | undefined) => void
@@ -54,6 +56,7 @@ export function SidePanel(props: PanelProps) {
       </pre>
       <Links word={say('panel.inputs')} ids={work.inputIds} {...props} />
       <Links word={say('panel.dependents')} ids={props.dependents} {...props} />
+      <Links word={say('panel.siblings')} ids={props.siblings} {...props} />
       <h3>{say('panel.records')}</h3>
       {(detail?.records.length ?? 0) === 0 ? <p className="dg-faint">{say('panel.noRecords')}</p> : null}
       <ul className="dg-records">

@@ -1,7 +1,7 @@
 /** A call of one of the three tools in the chat: what it did in a line, what the model read behind it. */
 import type { ToolCallBlock } from '@deepseek-ai/dsh-client-runtime/client'
 import { usePage } from './page.ts'
-import { readMeta, type ResultMeta } from './result-meta.ts'
+import { readMeta, type ResultMeta } from '../src/feed/result-meta.ts'
 import { MarkIcon } from './status-mark.tsx'
 import type { Mark } from './status.ts'
 import type { Words } from './words.ts'

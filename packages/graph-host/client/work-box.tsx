@@ -97,9 +97,9 @@ function factsOf({ say, duration, count }: Words, work: WorkCard, now: number): 
 
 /** The works of one wave and one kind of operator. */
 export const GroupBox = memo(function GroupBox(
-  props: BoxProps & { done: number; failed: number; running: number },
+  props: BoxProps & { done: number; failed: number; running: number; inLine: number },
 ) {
-  const { box, words, done, failed, running } = props
+  const { box, words, done, failed, running, inLine } = props
   const { say } = words
   const total = box.workIds.length
   const title = say('group.name', { wave: box.wave + 1, target: box.group?.target ?? '' })
@@ -107,6 +107,7 @@ export const GroupBox = memo(function GroupBox(
   const parts = [
     ...(failed > 0 ? [say('group.failed', { count: failed })] : []),
     ...(running > 0 ? [say('group.running', { count: running })] : []),
+    ...(inLine > 0 ? [say('group.inLine', { count: inLine })] : []),
   ]
   const mark: Mark =
     failed > 0 ? 'failed' : done === total ? 'completed' : running > 0 ? 'running' : 'waiting'

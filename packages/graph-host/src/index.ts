@@ -7,6 +7,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { mountOnce, warnWhenMissing } from '@dsh-graph/plugin-mount'
 import { AGENT_GRAPH_CONTROLLER_SERVICE } from 'dsh-tool-graph'
 import { checkConfig, type Config } from './config.ts'
+import { registerGraphsProjection } from './feed/graph-projection.ts'
 import { serveFeed } from './feed/serve-feed.ts'
 import { openDoors } from './doors.ts'
 import { holdIdleRoots } from './hold-idle-root.ts'
@@ -51,6 +52,7 @@ export async function apply(ctx: Context, config: Config): Promise<void> {
       loop: live.agentLoopHost,
       slots: () => holding.maxNewActivations,
     })
+    registerGraphsProjection(live)
     serveHealth(live, live.agentLoopHost)
     openDoors({
       ctx: live,

@@ -52,6 +52,8 @@ const LONGEST_TURN_S = 24 * 3600
 const LONGEST_WAIT_S = 365 * 24 * 3600
 /** Completed jobs say nothing that the log does not. */
 const KEPT_S = 60
+/** How many heartbeats a statement may take, such as one that makes the tables. */
+const SILENT_HEARTBEATS = 3
 /** Jobs of one fetch at most. */
 const BATCH = 64
 /** Priorities count seconds from here; 32 bits of them last until 2094. */
@@ -76,7 +78,14 @@ export class BossJobs {
   static async open(options: BossJobsOptions): Promise<BossJobs> {
     const { PgBoss } = await import('pg-boss')
     const { connectionString, schema, heartbeatMs, hostId, onError, widths } = options
-    const shared = { connectionString, schema, schedule: false, application_name: 'dsh-agent-loop' }
+    const shared = {
+      connectionString,
+      schema,
+      schedule: false,
+      application_name: 'dsh-agent-loop',
+      // A network that is silent is given up, and the next statement takes another connection.
+      query_timeout: heartbeatMs * SILENT_HEARTBEATS,
+    }
     const boss = new PgBoss({
       ...shared,
       max: 6,

@@ -13,6 +13,8 @@
  */
 import type { Clock } from '../clock.ts'
 import type { BossJobs, GivenTurn, Summons } from './boss-jobs.ts'
+import { Orphans } from './orphans.ts'
+import { Rhythm } from './rhythm.ts'
 import type { Companion, LaneEngine, LaneEngineEvents, LaneSeat, LaneWish } from './lane-engine.ts'
 
 export interface PgBossLanesOptions {
@@ -44,6 +46,8 @@ interface Turn {
   given: GivenTurn
   /** The session runs something in it. */
   isTaken: boolean
+  /** When the newest sign of life was begun, by the monotonic clock. */
+  signAt: number
 }
 
 const DEFAULT_POLL_MS = 500
@@ -51,9 +55,8 @@ const RETRY_MS = 500
 const HOSTS_MS = 500
 /** News of other hosts that come within it are one. */
 const NUDGE_MS = 20
-/** How often a session that waits nowhere is asked about, at first and at most. */
+/** How often sessions are looked for that wait nowhere. */
 const SWEEP_MS = 5_000
-const RAREST_SWEEP_MS = 300_000
 
 export class PgBossLanes implements LaneEngine {
   readonly isShared = true
@@ -74,10 +77,8 @@ export class PgBossLanes implements LaneEngine {
   private others: readonly string[] = []
   /** By the monotonic clock. */
   private othersUntil = Number.NEGATIVE_INFINITY
-  private readonly orphans = new Map<string, { readonly since: number; pauseMs: number; nextAt: number }>()
-  private readonly working = new Set<Promise<void>>()
-  private readonly disarms = new Set<() => void>()
-  private lastSignAt = 0
+  private readonly orphans: Orphans
+  private readonly rhythm: Rhythm
   private isStoring = false
   private isTaking = false
   private isNudged = false
@@ -89,6 +90,8 @@ export class PgBossLanes implements LaneEngine {
     this.options = options
     this.hostId = options.hostId
     this.jobs = options.jobs
+    this.orphans = new Orphans(options.jobs)
+    this.rhythm = new Rhythm(options.clock, (error) => this.warn('the database does not answer', error))
   }
 
   get isStirred(): boolean {
@@ -98,10 +101,10 @@ export class PgBossLanes implements LaneEngine {
   connect(events: LaneEngineEvents): void {
     this.events = events
     const { heartbeatMs, pollMs = DEFAULT_POLL_MS } = this.options
-    this.lastSignAt = this.monotonic
-    this.every(pollMs, () => this.look())
-    this.every(heartbeatMs / 5, () => this.showLife())
-    this.every(SWEEP_MS, () => this.sweep())
+    this.rhythm.every(pollMs, () => this.look())
+    this.rhythm.every(heartbeatMs / 5, () => this.showLife())
+    this.rhythm.every(heartbeatMs / 10, () => this.letGoOfSilent())
+    this.rhythm.every(SWEEP_MS, () => this.sweep())
   }
 
   want(seat: LaneSeat, wish: LaneWish, now: number): void {
@@ -153,7 +156,7 @@ export class PgBossLanes implements LaneEngine {
     this.isPaused = true
     for (const sessionId of this.ready) this.giveBack(sessionId)
     this.ready.clear()
-    this.run(() => this.jobs.leave())
+    this.rhythm.run(() => this.jobs.leave())
   }
 
   summons(sessionId: string, wish: LaneWish, host: string | undefined): Companion {
@@ -169,7 +172,7 @@ export class PgBossLanes implements LaneEngine {
       stored: () => {
         this.summoned.add(sessionId)
         this.due.add(summons.lane)
-        this.run(() => this.take())
+        this.rhythm.run(() => this.take())
       },
     }
   }
@@ -177,7 +180,7 @@ export class PgBossLanes implements LaneEngine {
   nudge(): void {
     if (this.isNudged || this.isPaused) return
     this.isNudged = true
-    this.after(NUDGE_MS, async () => {
+    this.rhythm.after(NUDGE_MS, async () => {
       this.isNudged = false
       await this.look()
     })
@@ -190,10 +193,8 @@ export class PgBossLanes implements LaneEngine {
   private async end(): Promise<void> {
     this.pause()
     this.isClosed = true
-    for (const disarm of this.disarms) disarm()
-    this.disarms.clear()
     for (const sessionId of this.turns.keys()) this.giveBack(sessionId)
-    while (this.working.size > 0) await Promise.all(this.working)
+    await this.rhythm.stop()
     await this.storeOnce().catch((error: unknown) => this.warn('turns were not given back', error))
     await this.jobs.close()
   }
@@ -231,14 +232,14 @@ export class PgBossLanes implements LaneEngine {
   private store(): void {
     if (this.isStoring || this.isClosed) return
     this.isStoring = true
-    this.run(async () => {
+    this.rhythm.run(async () => {
       try {
         // What the same task has finished and wants then goes together.
         await Promise.resolve()
         while (this.over.length > 0 || this.passed.length > 0 || this.unasked.size > 0) await this.storeOnce()
       } catch (error) {
         this.warn('turns are not stored, trying again', error)
-        this.after(RETRY_MS, async () => this.store())
+        this.rhythm.after(RETRY_MS, async () => this.store())
       } finally {
         this.isStoring = false
       }
@@ -268,7 +269,7 @@ export class PgBossLanes implements LaneEngine {
       throw error
     }
     for (const { lane } of [...over, ...wanted]) this.due.add(lane)
-    this.run(() => this.take())
+    this.rhythm.run(() => this.take())
   }
 
   /** Looks whether anybody waits for a turn that this host may be given. */
@@ -286,8 +287,9 @@ export class PgBossLanes implements LaneEngine {
         this.due.delete(lane)
         if (this.isPaused) continue
         await this.lookForHosts()
+        const signAt = this.monotonic
         const given = await this.jobs.take(lane, this.roomFor(lane), this.others)
-        for (const turn of given) this.receive(turn)
+        for (const turn of given) this.receive(turn, signAt)
       }
     } finally {
       this.isTaking = false
@@ -301,13 +303,14 @@ export class PgBossLanes implements LaneEngine {
     return most - held
   }
 
-  private receive(given: GivenTurn): void {
+  private receive(given: GivenTurn, signAt: number): void {
     const { sessionId, lane } = given
     this.summoned.delete(sessionId)
     const known = this.turns.get(sessionId)
     if (known?.given.job.id === given.job.id) {
       // It was about to pass to another host, and came back.
       known.given = given
+      known.signAt = signAt
       return
     }
     if (known !== undefined || this.isPaused) {
@@ -315,11 +318,11 @@ export class PgBossLanes implements LaneEngine {
       this.over.push(given)
       return this.store()
     }
-    this.turns.set(sessionId, { given, isTaken: false })
-    this.orphans.delete(sessionId)
+    this.turns.set(sessionId, { given, isTaken: false, signAt })
+    this.orphans.forget(sessionId)
     const waiting = this.waiting.get(sessionId)
     if (waiting?.wish.lane === lane) return this.offer(sessionId)
-    this.run(() => this.summon(sessionId))
+    this.rhythm.run(() => this.summon(sessionId))
   }
 
   /** The host reads what the session has to run; when that is nothing, or nothing now, the turn passes. */
@@ -335,18 +338,19 @@ export class PgBossLanes implements LaneEngine {
 
   private async showLife(): Promise<void> {
     const turns = [...this.turns.values()]
-    const since = this.monotonic
-    try {
-      const lost = await this.jobs.touch(turns.map(({ given }) => given))
-      this.lastSignAt = since
-      for (const { sessionId, job } of lost) {
-        if (this.turns.get(sessionId)?.given.job.id === job.id) this.lose(sessionId)
-      }
-    } catch (error) {
-      this.warn('no sign of life could be given', error)
-      // Others wait for as long as the heartbeat takes, from the last sign they have seen.
-      if (this.monotonic - this.lastSignAt < this.options.heartbeatMs) return
-      for (const sessionId of this.turns.keys()) this.lose(sessionId)
+    const signAt = this.monotonic
+    const lost = new Set(await this.jobs.touch(turns.map(({ given }) => given)))
+    for (const turn of turns) {
+      if (!lost.has(turn.given)) turn.signAt = signAt
+      else if (this.turns.get(turn.given.sessionId) === turn) this.lose(turn.given.sessionId)
+    }
+  }
+
+  /** Others wait for as long as the heartbeat takes. By this host's own clock, whatever the database does. */
+  private async letGoOfSilent(): Promise<void> {
+    const { monotonic } = this
+    for (const [sessionId, { signAt }] of this.turns) {
+      if (monotonic - signAt >= this.options.heartbeatMs) this.lose(sessionId)
     }
   }
 
@@ -364,60 +368,17 @@ export class PgBossLanes implements LaneEngine {
     this.othersUntil = monotonic + HOSTS_MS
   }
 
-  /** Asks for sessions that have something to run and wait nowhere, as after a crash between two steps. */
   private async sweep(): Promise<void> {
     if (this.isPaused) return
-    const { open, clock } = this.options
-    const now = clock.now()
-    const candidates = new Map<string, LaneWish>()
-    for (const { sessionId, wish } of open()) {
-      if (!this.turns.has(sessionId)) candidates.set(sessionId, wish)
-    }
-    for (const sessionId of this.orphans.keys()) {
-      if (!candidates.has(sessionId)) this.orphans.delete(sessionId)
-    }
-    if (candidates.size === 0) return
-    const orphans: Summons[] = []
-    for (const sessionId of await this.jobs.without([...candidates.keys()])) {
-      const wish = candidates.get(sessionId)
-      const known = this.orphans.get(sessionId)
-      if (known === undefined) this.orphans.set(sessionId, { since: now, pauseMs: SWEEP_MS, nextAt: now + 1 })
-      // Seen twice: it is not on its way from one step to the next.
-      if (wish === undefined || known === undefined || now < known.nextAt) continue
-      known.pauseMs = Math.min(RAREST_SWEEP_MS, known.pauseMs * 2)
-      known.nextAt = now + known.pauseMs
-      const host = this.options.homeOf(sessionId, wish.lane)
-      orphans.push({ sessionId, lane: this.familyOf(wish.lane), level: wish.level, host, since: known.since })
-    }
-    await this.jobs.ask(orphans)
-    for (const { lane } of orphans) this.due.add(lane)
+    const { open, clock, homeOf } = this.options
+    const unserved = new Map<string, LaneWish>()
+    for (const { sessionId, wish } of open()) if (!this.turns.has(sessionId)) unserved.set(sessionId, wish)
+    const due = await this.orphans.dueAmong(unserved, clock.now())
+    await this.jobs.ask(
+      due.map((one) => ({ ...one, lane: this.familyOf(one.lane), host: homeOf(one.sessionId, one.lane) })),
+    )
+    for (const { lane } of due) this.due.add(this.familyOf(lane))
     await this.take()
-  }
-
-  private every(ms: number, act: () => Promise<void>): void {
-    this.after(ms, async () => {
-      try {
-        await act()
-      } finally {
-        if (!this.isClosed) this.every(ms, act)
-      }
-    })
-  }
-
-  private after(ms: number, act: () => Promise<void>): void {
-    if (this.isClosed) return
-    const disarm = this.options.clock.after(ms, () => {
-      this.disarms.delete(disarm)
-      this.run(act)
-    })
-    this.disarms.add(disarm)
-  }
-
-  private run(act: () => Promise<void>): void {
-    const work = act()
-      .catch((error: unknown) => this.warn('the database does not answer', error))
-      .finally(() => this.working.delete(work))
-    this.working.add(work)
   }
 
   private warn(what: string, error: unknown): void {

@@ -167,25 +167,28 @@ describe('a turn under way', () => {
     expect(states).toEqual({ completed: 1 })
   })
 
-  it('is let go of once no sign of life could be given for as long as others wait for one', async () => {
-    const schema = schemaOfTest()
-    const { hostname, port } = new URL(connectionString)
-    const proxy = await cutProxy({ host: hostname, port: Number(port) })
-    onTestFinished(() => proxy.close())
-    const url = new URL(connectionString)
-    url.hostname = '127.0.0.1'
-    url.port = String(proxy.port)
-    const host = await openHost(schema, { url: url.href, clock: hasty })
-    host.want('a')
-    await until(() => host.running.has('a'))
-    proxy.cut()
-    await until(() => host.lost.includes('a'), 'it lets go')
-    proxy.mend()
-    host.finish('a')
-    host.want('b')
-    await until(() => host.running.has('b'), 'it goes on when the database is back')
-    expect(host.lost).toEqual(['a'])
-  })
+  it.each(['cut', 'freeze'] as const)(
+    'is let go of where a %s keeps its host from a sign of life, and only then',
+    async (fault) => {
+      const schema = schemaOfTest()
+      const { hostname, port } = new URL(connectionString)
+      const proxy = await cutProxy({ host: hostname, port: Number(port) })
+      onTestFinished(() => proxy.close())
+      const url = new URL(connectionString)
+      url.hostname = '127.0.0.1'
+      url.port = String(proxy.port)
+      const host = await openHost(schema, { url: url.href, clock: hasty })
+      host.want('a')
+      await until(() => host.running.has('a'))
+      proxy[fault]()
+      await until(() => host.lost.includes('a'), 'it lets go')
+      proxy.mend()
+      host.finish('a')
+      host.want('b')
+      await until(() => host.running.has('b'), 'it goes on when the database is back')
+      expect(host.lost).toEqual(['a'])
+    },
+  )
 })
 
 describe('a session', () => {

@@ -36,6 +36,8 @@ export interface FeedSocketOptions {
 interface Look {
   committed?(state: GraphState): void
   lanesMoved?(): void
+  epochsMoved?(rootSessionId: string): void
+  graphMoved?(graphId: string): void
   close(): void
 }
 
@@ -69,6 +71,17 @@ export class FeedSocket {
   /** A run that stood in line may have its slot, or the other way round. */
   lanesMoved(): void {
     for (const looks of this.pages.values()) for (const look of looks.values()) look.lanesMoved?.()
+  }
+
+  /** A root has another epoch, whoever opened it. */
+  epochsMoved(rootSessionId: string): void {
+    for (const looks of this.pages.values())
+      for (const look of looks.values()) look.epochsMoved?.(rootSessionId)
+  }
+
+  /** There is something new in a graph, which the store need not have in memory. */
+  graphMoved(graphId: string): void {
+    for (const looks of this.pages.values()) for (const look of looks.values()) look.graphMoved?.(graphId)
   }
 
   close(): void {

@@ -71,6 +71,21 @@ export class GraphWatch {
     this.schedule(RATE_MS)
   }
 
+  /** The root has another epoch. */
+  epochsMoved(rootSessionId: string): void {
+    if (rootSessionId !== this.options.sessionId || this.closed) return
+    this.epochs = undefined
+    this.dirty = true
+    this.schedule(RATE_MS)
+  }
+
+  /** There is something new in a graph, which the store may not have in memory. */
+  graphMoved(graphId: string): void {
+    if (this.closed || this.epochs?.some((epoch) => epoch.graphId === graphId) !== true) return
+    this.dirty = true
+    this.schedule(RATE_MS)
+  }
+
   /** Works may stand in line otherwise than before. */
   lanesMoved(): void {
     // Nobody stands in line before there is a graph.
@@ -115,10 +130,9 @@ export class GraphWatch {
     const { store, sessionId } = this.options
     const isListNew = this.epochs === undefined
     this.epochs ??= await store.listEpochs(sessionId)
-    const graphId = this.options.graphId ?? this.epochs.at(-1)?.graphId
-    const state = graphId === undefined ? undefined : await store.readGraph(graphId)
+    const state = await this.read(this.epochs)
     if (this.closed) return
-    if (state === undefined || state.rootSessionId !== sessionId || state.seq === 0) return this.tellNone()
+    if (state === undefined) return this.tellNone()
     const head = graphHead(state, this.epochs)
     const missed = this.sent?.graphId === state.graphId ? changedWorks(state, this.sent.seq) : undefined
     const standing = this.options.standing?.()
@@ -152,6 +166,17 @@ export class GraphWatch {
     this.claims = claims
     this.waits = waits
     return moved
+  }
+
+  /** The graph that is meant, or the newest one; an epoch in which nothing has happened is none yet. */
+  private async read(epochs: readonly GraphEpoch[]): Promise<GraphState | undefined> {
+    const { graphId: meant, sessionId, store } = this.options
+    const newest = epochs.slice(-2).map(({ graphId }) => graphId)
+    for (const graphId of meant === undefined ? newest.toReversed() : [meant]) {
+      const state = await store.readGraph(graphId)
+      if (state !== undefined && state.seq > 0) return state.rootSessionId === sessionId ? state : undefined
+    }
+    return undefined
   }
 
   private tellNone(): void {

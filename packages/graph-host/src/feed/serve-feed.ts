@@ -5,7 +5,8 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { SessionId } from '@deepseek-ai/dsh-session'
 import type { AgentLoopHost } from 'dsh-agent-loop-host'
-import type { GraphControl } from 'dsh-graph-control'
+import type { DurableLog } from 'dsh-durable-log'
+import { GRAPH_PREFIX, ROOT_PREFIX, type GraphControl } from 'dsh-graph-control'
 import { isRootAgent, supervises, switchSupervision } from 'dsh-tool-graph'
 import { CodeRuns } from './code-runs.ts'
 import { FeedDesk } from './feed-calls.ts'
@@ -50,6 +51,20 @@ export function serveFeed(ctx: Context, { loop, slots, store }: FeedDeps): void 
     const runs = new CodeRuns(web)
     const supervised = new SupervisedSessions(web, supervisionOf)
     const socket = new FeedSocket({ store, tickets, runs, supervised, standing })
+    const log = ctx.get('durableLog') as DurableLog | undefined
+    if (log !== undefined) {
+      // The store tells of graphs that it has in memory; another process may open one.
+      web.effect(
+        () =>
+          log.subscribe(ROOT_PREFIX, ({ stream }) => socket.epochsMoved(stream.slice(ROOT_PREFIX.length))),
+        'epochs of the graphs that pages look at',
+      )
+      web.effect(
+        () =>
+          log.subscribe(GRAPH_PREFIX, ({ stream }) => socket.graphMoved(stream.slice(GRAPH_PREFIX.length))),
+        'entries of the graphs that pages look at',
+      )
+    }
     web.effect(() => loop.watchLanes(() => socket.lanesMoved()), 'lanes that operators wait for')
     web.effect(
       () => () => {

@@ -133,6 +133,37 @@ describe('a layout', () => {
       expect(layout.places.get(from)?.x).toBeLessThan(layout.places.get(to)?.x ?? 0)
   })
 
+  it('keeps the works of one operator together, in a frame that nothing else is in', () => {
+    const works = mapOf(
+      layered(4, 4).map((work) => {
+        const [, wave, row] = /^w(\d+)-(\d+)$/u.exec(work.id) ?? []
+        // The first rows have one operator each, over all waves.
+        return Number(row) < 2 ? { ...work, sessionId: `s${row}` } : { ...work, sessionId: `s${wave}-${row}` }
+      }),
+    )
+    const picture = pictureOf(works, CLOSED)
+    const layout = layOut(picture)
+    expect(layout.frames.map(({ sessionId, works: count }) => [sessionId, count])).toEqual([
+      ['s0', 4],
+      ['s1', 4],
+    ])
+    expect(overlaps(layout)).toEqual([])
+    for (const frame of layout.frames) {
+      const inside = [...layout.places].filter(([, { x, y }]) => {
+        const isBeside = x + BOX_WIDTH <= frame.x || x >= frame.x + frame.width
+        return !isBeside && y + BOX_HEIGHT > frame.y && y < frame.y + frame.height
+      })
+      const own = picture.operators.find(({ sessionId }) => sessionId === frame.sessionId)?.boxIds ?? []
+      expect(inside.map(([id]) => id).sort()).toEqual(own.toSorted())
+      expect([frame.x, frame.y].every((at) => at >= 0)).toBe(true)
+    }
+  })
+
+  it('has no frame for operators that do one work each', () => {
+    const works = mapOf(layered(3, 3).map((work) => ({ ...work, sessionId: `of ${work.id}` })))
+    expect(layOut(pictureOf(works, CLOSED)).frames).toEqual([])
+  })
+
   it('of nothing is empty', () => {
     expect(layOut(pictureOf(new Map(), CLOSED)).places.size).toBe(0)
   })

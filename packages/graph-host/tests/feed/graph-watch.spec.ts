@@ -316,3 +316,26 @@ describe('a graph that cannot be read for a moment', () => {
     await vi.waitFor(() => expect(cardOf(told, 'a')?.status).toBe('ready'), { timeout: 5_000 })
   })
 })
+
+describe('an epoch that another process opened', () => {
+  it('is shown at once, and then what happens in it', async () => {
+    const first = await ScriptedGraph.open(store, ROOT)
+    await first.add({ workId: 'a' })
+    await first.run('a')
+    const recordIds = [...(await first.state()).records.keys()]
+    await first.update({ finish: { resultIds: recordIds.slice(0, 1), reason: 'done' } })
+    const told = look()
+    await vi.waitFor(() => expect(isWhole(told)).toBe(true))
+    // Nothing of what comes is announced by the store of this process.
+    stopListening()
+    const next = await ScriptedGraph.open(store, ROOT)
+    for (const watch of watches) watch.epochsMoved(ROOT)
+    await vi.waitFor(() =>
+      expect(told.at(-1)).toMatchObject({ head: { graphId: next.graphId, epochs: [{}, {}] } }),
+    )
+    await next.add({ workId: 'b' })
+    for (const watch of watches) watch.graphMoved(next.graphId)
+    await vi.waitFor(() => expect(cardOf(told, 'b')?.status).toBe('ready'))
+    expect(told.some(({ type }) => type === 'none')).toBe(false)
+  })
+})
