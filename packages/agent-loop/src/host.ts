@@ -96,8 +96,9 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
    * session of the askers' lane is opened by whoever asked for it.
    */
   homeOf(sessionId: string, lane: string): string | undefined {
-    const { engine, ledger, openers } = this.parts
-    if (lane === ASKERS_LANE || openers.live(sessionId) !== undefined) return engine.hostId
+    const { engine, ledger, openers, overtaken } = this.parts
+    const isLive = openers.live(sessionId) !== undefined && !overtaken.has(sessionId)
+    if (lane === ASKERS_LANE || isLive) return engine.hostId
     return ledger.stream(sessionId).fold.host
   }
 
@@ -306,7 +307,8 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   /** Where other hosts may run it, too, it is ours when its session is, or when nobody else knows of it. */
   private isOurs({ sessionId, lane }: RunRecord, isNew: boolean, isSummoned: boolean): boolean {
     if (!this.parts.engine.isShared || isSummoned) return isNew
-    return lane === ASKERS_LANE || (isNew && this.hasSession(sessionId))
+    // Another host may have stored it while it was on its way here, too; then nobody told this one.
+    return lane === ASKERS_LANE || this.hasSession(sessionId)
   }
 
   private hasSession(sessionId: string): boolean {
