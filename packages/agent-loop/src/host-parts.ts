@@ -65,7 +65,7 @@ export interface HostPartsOptions {
 }
 
 export interface HostEvents {
-  accepted(run: RunRecord): void
+  accepted(run: RunRecord, isOwn: boolean): void
   settled(run: RunRecord): void
   viewOf(run: RunRecord): RunView
 }
@@ -125,7 +125,7 @@ export class HostParts {
       runsOf: (sessionId) => this.ledger.stream(sessionId).fold.all(),
     })
     this.ledger = new RunLedger(log, {
-      accepted: (run) => events.accepted(run),
+      accepted: (run, isOwn) => events.accepted(run, isOwn),
       folded: (run, entry, isOwn) => {
         this.streams.folded(run, entry, isOwn)
         this.moves.moved()

@@ -74,7 +74,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   constructor(options: RunHostOptions) {
     this.options = options
     this.parts = new HostParts(options, {
-      accepted: (run) => this.onAccepted(run),
+      accepted: (run, isOwn) => this.onAccepted(run, isOwn),
       settled: (run) => this.onSettled(run),
       viewOf: (run) => this.view(run),
     })
@@ -356,11 +356,11 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   }
 
   /** A run that another process accepted for a session that is ours is ours to run. */
-  private onAccepted(run: RunRecord): void {
+  private onAccepted(run: RunRecord, isOwn: boolean): void {
     const { engine, leases, listeners } = this.parts
     listeners.tell((listener) => listener.accepted?.(this.view(run)))
-    // The acceptance itself takes up what is accepted here.
-    if (this.closing !== undefined || this.accepting.has(run.runId)) return
+    // The acceptance itself takes up what it has stored; what others stored has its place before what follows.
+    if (this.closing !== undefined || (isOwn && this.accepting.has(run.runId))) return
     if (engine.isShared ? !this.hasSession(run.sessionId) : leases.epoch(run.sessionId) === undefined) return
     // What follows in the same append is folded first.
     queueMicrotask(() => {

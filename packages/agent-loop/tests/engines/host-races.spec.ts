@@ -161,6 +161,33 @@ describe('several hosts', () => {
     expect(told).toEqual(['first', 'second', 'third'])
   })
 
+  it('keep the order when a run that several were asked for is found together with the one after it', async () => {
+    const fleet = new Fleet()
+    const gates: HeldLog[] = []
+    const holder = await fleet.boot({
+      wrap: (log) => {
+        const gate = heldLog(log, (_stream, entries) => JSON.stringify(entries).includes('"key of second"'))
+        gates.push(gate)
+        return gate.log
+      },
+    })
+    const told: string[] = []
+    holder.model.auto = ({ prompt }) => {
+      told.push(prompt)
+      return prompt
+    }
+    await wait(holder, await accept(holder, 's', 'first'))
+    const other = await fleet.boot()
+    const late = accept(holder, 's', 'second')
+    await Promise.all(gates.map(({ held }) => held))
+    const second = await accept(other, 's', 'second')
+    const third = await accept(other, 's', 'third')
+    for (const gate of gates) gate.release()
+    expect(await late).toBe(second)
+    expect(await wait(holder, third)).toMatchObject({ reply: 'third' })
+    expect(told).toEqual(['first', 'second', 'third'])
+  })
+
   it('answer no message again that a host answered while the next one heard nothing', async () => {
     const fleet = new Fleet({ lanes: { main: { width: 1 } } })
     const bootDeaf = async () => {

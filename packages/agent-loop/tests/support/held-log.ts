@@ -26,17 +26,22 @@ export function heldLog(
     held.resolve()
     await gate.promise
   }
-  const methods: Pick<DurableLog, 'append' | 'subscribe'> = {
+  const methods: Pick<DurableLog, 'append' | 'appendWith' | 'subscribe'> = {
     append: async (stream, expectedSeq, entries, options) => {
       await pass(stream, entries)
       return await log.append(stream, expectedSeq, entries, options)
+    },
+    appendWith: async (stream, expectedSeq, entries, work, options) => {
+      await pass(stream, entries)
+      if (log.appendWith === undefined) throw new DurableLogError('invalid', 'this log has no SQL')
+      return await log.appendWith(stream, expectedSeq, entries, work, options)
     },
     subscribe: (prefix, listener) => (isDeaf ? () => undefined : log.subscribe(prefix, listener)),
   }
   return {
     log: new Proxy(log, {
       get: (target, key) => {
-        if (key === 'append' || key === 'subscribe') return methods[key]
+        if (key === 'append' || key === 'appendWith' || key === 'subscribe') return methods[key]
         const member = Reflect.get(target, key) as unknown
         return typeof member === 'function' ? (member.bind(target) as unknown) : member
       },
