@@ -14,7 +14,7 @@ const PACKAGES = resolve(import.meta.dirname, '..', '..')
 const FROZEN = ['durable-log', 'agent-loop'] as const
 
 function archiveOf(version: string): string {
-  return join(PACKAGES, 'agent-loop', 'tests', 'fixtures', `hosts-${version}.tgz`)
+  return join(PACKAGES, 'agent-loop', 'tests', 'fixtures', `hosts-${version}.tar.gz`)
 }
 
 function tar(...args: readonly string[]): void {
