@@ -24,6 +24,7 @@ import type { ModelDetours } from './model-detours.ts'
 import { Openers } from './openers.ts'
 import { queueDoor } from './queue-door.ts'
 import type { QueueDoor } from './queue-types.ts'
+import { OvertakenAgents } from './overtaken-agents.ts'
 import { Recovery } from './recovery.ts'
 import { installRunOptions } from './run-options.ts'
 import { observedRunId, RunListeners } from './run-listeners.ts'
@@ -34,6 +35,7 @@ import type { RunnerPorts } from './runner.ts'
 import { SelfWaits } from './self-wait.ts'
 import { SessionLeases } from './session-lease.ts'
 import { settingsOf } from './session-settings.ts'
+import { TAKEN_OVER } from './settlement.ts'
 import { EventStreams } from './streams/event-streams.ts'
 import { streamLimits } from './streams/limits.ts'
 import { Steering } from './steering.ts'
@@ -41,6 +43,9 @@ import { isPersonsStop, TurnWatcher, type OpenTurn, type TurnWatch } from './tur
 import type { LaneSnapshot, RunView } from './types.ts'
 import { Waiters } from './waiters.ts'
 import type { DurableLog, LeaseStore } from 'dsh-durable-log'
+
+/** Whoever was given a session's turn by the lane engine waits for the rest of a lease only. */
+const LEASE_RETRY_MS = { alone: 2_000, shared: 500 }
 
 export interface HostPartsOptions {
   readonly ctx: Context
@@ -60,7 +65,7 @@ export interface HostPartsOptions {
 }
 
 export interface HostEvents {
-  accepted(run: RunRecord): void
+  accepted(run: RunRecord, isOwn: boolean): void
   settled(run: RunRecord): void
   viewOf(run: RunRecord): RunView
 }
@@ -76,6 +81,7 @@ export class HostParts {
   readonly steering: Steering
   readonly writer: RunWriter
   readonly recovery: Recovery
+  readonly overtaken: OvertakenAgents
   readonly waiters: Waiters
   readonly listeners: RunListeners
   readonly moves: LaneMoves
@@ -119,7 +125,7 @@ export class HostParts {
       runsOf: (sessionId) => this.ledger.stream(sessionId).fold.all(),
     })
     this.ledger = new RunLedger(log, {
-      accepted: (run) => events.accepted(run),
+      accepted: (run, isOwn) => events.accepted(run, isOwn),
       folded: (run, entry, isOwn) => {
         this.streams.folded(run, entry, isOwn)
         this.moves.moved()
@@ -146,7 +152,8 @@ export class HostParts {
       store: options.leases,
       clock: leaseClock,
       ttlMs: leaseMsOf(config),
-      isBusy: (sessionId) => this.state.isBusy(sessionId) || this.watcher.open(sessionId) !== undefined,
+      retryMs: this.engine.isShared ? LEASE_RETRY_MS.shared : LEASE_RETRY_MS.alone,
+      isBusy: (sessionId) => this.needsLease(sessionId),
       onLost: (sessionId) => this.onLeaseLost(sessionId),
       onMaybeFree: (sessionId) => this.lanes.release(sessionId),
       warn,
@@ -184,7 +191,14 @@ export class HostParts {
     }
     const { state, book, ledger, writer, openers } = this
     const shared = { ...running, state, ledger, writer, leases: this.leases, detached, warn }
-    this.lanes = new Lanes({ ...shared, book, queueOf, retryDelayMs: config.retryDelayMs })
+    this.lanes = new Lanes({
+      ...shared,
+      book,
+      queueOf,
+      retryDelayMs: config.retryDelayMs,
+      takeOver: (sessionId) => this.takeOver(sessionId),
+      onOver: (sessionId) => this.overtaken.closeIdle(sessionId),
+    })
     this.steering = new Steering({
       ...shared,
       lanes: this.lanes,
@@ -192,13 +206,23 @@ export class HostParts {
       markStarted: (run, via) => writer.markStarted(run, via),
     })
     this.recovery = new Recovery({ ledger, lanes: this.lanes, openers, warn })
+    this.overtaken = new OvertakenAgents({
+      openers,
+      isAtWork: (sessionId) =>
+        this.watcher.open(sessionId) !== undefined || this.lanes.active(sessionId) !== undefined,
+      warn,
+    })
     this.engine.connect({
       stirred: () => this.lanes.pump(),
       summoned: (sessionId) => this.onSummoned(sessionId),
       lost: (sessionId) => this.leases.lost(sessionId),
       warn,
     })
-    ctx.on('agent/created', ({ agent }) => this.recovery.onAgentCreated(agent))
+    ctx.on('agent/created', ({ agent }) => {
+      this.overtaken.forget(agent.id)
+      this.recovery.onAgentCreated(agent)
+    })
+    ctx.on('agent/disposed', ({ agent }) => this.overtaken.forget(agent.id))
     ctx.on('agent/session-start', ({ agent }) => this.recovery.clearInbox(agent))
     ctx.on('agent/status', ({ agent, status }) => {
       if (status === 'idle') this.steering.clearEchoes(agent)
@@ -235,6 +259,15 @@ export class HostParts {
     await this.streams.close()
   }
 
+  /**
+   * Alone, a process keeps a session for what waits in it. Where lanes are shared, its next turn may be
+   * another host's, who must not be kept from it by one that only waits, too.
+   */
+  private needsLease(sessionId: string): boolean {
+    if (this.watcher.open(sessionId) !== undefined) return true
+    return this.engine.isShared ? this.state.running(sessionId) !== undefined : this.state.isBusy(sessionId)
+  }
+
   /** What a session has to run, whoever accepted it. */
   private async onSummoned(sessionId: string): Promise<void> {
     const stream = this.ledger.stream(sessionId)
@@ -252,15 +285,14 @@ export class HostParts {
     if (entry.type === 'queue/moved') this.lanes.move(runId, entry.data.before)
     this.engine.nudge()
     const isElsewhere = entry.type === 'run/started' && entry.data.epoch !== this.leases.epoch(sessionId)
-    if (!isElsewhere || !this.engine.isShared || this.openers.live(sessionId) === undefined) return
-    if (this.watcher.open(sessionId) !== undefined || this.lanes.active(sessionId) !== undefined) return
-    this.openers.letGo(sessionId).then(
-      (isGone) => {
-        if (!isGone)
-          this.warn(`session ${JSON.stringify(sessionId)} goes on at another host; open it anew here`)
-      },
-      (error: unknown) => this.warn(`session ${JSON.stringify(sessionId)} was not closed: ${String(error)}`),
-    )
+    if (isElsewhere && this.engine.isShared) this.overtaken.add(sessionId)
+  }
+
+  /** Reads what other hosts did with a session that comes here. @returns whether it can be run here. */
+  private async takeOver(sessionId: string): Promise<boolean> {
+    if (!this.engine.isShared) return true
+    await this.ledger.stream(sessionId).refresh()
+    return await this.overtaken.close(sessionId)
   }
 
   private onBegun(sessionId: string, turn: OpenTurn): void {
@@ -297,6 +329,7 @@ export class HostParts {
       if (isPersonsStop(reason) && this.state.isBusy(sessionId)) this.lanes.block(sessionId, Block.stopped)
     }
     this.lanes.unblock(sessionId, Block.observed)
+    this.overtaken.closeIdle(sessionId)
   }
 
   private onLeaseLost(sessionId: string): void {
@@ -304,9 +337,7 @@ export class HostParts {
     this.lanes.lose(sessionId)
     const turn = this.watcher.open(sessionId)
     if (active === undefined || turn?.isOurs !== true) return
-    this.openers
-      .live(sessionId)
-      ?.cancel({ kind: 'hook', reason: 'another process has taken the session over' }, { keepInbox: true })
+    this.openers.live(sessionId)?.cancel(TAKEN_OVER, { keepInbox: true })
   }
 
   private forceRelease(agent: Agent, turn: number): void {

@@ -74,7 +74,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   constructor(options: RunHostOptions) {
     this.options = options
     this.parts = new HostParts(options, {
-      accepted: (run) => this.onAccepted(run),
+      accepted: (run, isOwn) => this.onAccepted(run, isOwn),
       settled: (run) => this.onSettled(run),
       viewOf: (run) => this.view(run),
     })
@@ -96,8 +96,9 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
    * session of the askers' lane is opened by whoever asked for it.
    */
   homeOf(sessionId: string, lane: string): string | undefined {
-    const { engine, ledger, openers } = this.parts
-    if (lane === ASKERS_LANE || openers.live(sessionId) !== undefined) return engine.hostId
+    const { engine, ledger, openers, overtaken } = this.parts
+    const isLive = openers.live(sessionId) !== undefined && !overtaken.has(sessionId)
+    if (lane === ASKERS_LANE || isLive) return engine.hostId
     return ledger.stream(sessionId).fold.host
   }
 
@@ -306,7 +307,8 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   /** Where other hosts may run it, too, it is ours when its session is, or when nobody else knows of it. */
   private isOurs({ sessionId, lane }: RunRecord, isNew: boolean, isSummoned: boolean): boolean {
     if (!this.parts.engine.isShared || isSummoned) return isNew
-    return lane === ASKERS_LANE || (isNew && this.hasSession(sessionId))
+    // Another host may have stored it while it was on its way here, too; then nobody told this one.
+    return lane === ASKERS_LANE || this.hasSession(sessionId)
   }
 
   private hasSession(sessionId: string): boolean {
@@ -354,11 +356,11 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   }
 
   /** A run that another process accepted for a session that is ours is ours to run. */
-  private onAccepted(run: RunRecord): void {
+  private onAccepted(run: RunRecord, isOwn: boolean): void {
     const { engine, leases, listeners } = this.parts
     listeners.tell((listener) => listener.accepted?.(this.view(run)))
-    // The acceptance itself takes up what is accepted here.
-    if (this.closing !== undefined || this.accepting.has(run.runId)) return
+    // The acceptance itself takes up what it has stored; what others stored has its place before what follows.
+    if (this.closing !== undefined || (isOwn && this.accepting.has(run.runId))) return
     if (engine.isShared ? !this.hasSession(run.sessionId) : leases.epoch(run.sessionId) === undefined) return
     // What follows in the same append is folded first.
     queueMicrotask(() => {

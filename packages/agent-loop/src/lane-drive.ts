@@ -17,6 +17,8 @@ export interface LaneDrivePorts extends Omit<RunnerPorts, 'markStarted'> {
   readonly ledger: RunLedger
   readonly writer: RunWriter
   readonly leases: SessionLeases
+  /** Called when the lease of a session is new here. @returns whether the session can be run here. */
+  readonly takeOver: (sessionId: string) => Promise<boolean>
   readonly clock: Clock
   readonly retryDelayMs: number
   readonly warn: (text: string) => void
@@ -28,15 +30,21 @@ export interface WaitingRuns {
   readonly isFresh: (runId: string) => boolean
   /** The same, and from now on it is not any more. */
   readonly takeFresh: (runId: string) => boolean
+  /** Brings in what the session has to run by the log. @returns whether this run is still the next one. */
+  readonly catchUp: (run: RunRecord) => boolean
   /** Takes a run out of the queue that is told in the turn of another one. */
   readonly remove: (run: RunRecord) => void
 }
 
-/** What a drive leaves behind: nothing, a run to try again then, or one that is another process's now. */
+/**
+ * What a drive leaves behind: nothing, a run to try again then, one that is another process's now, or one
+ * whose turn it is not yet.
+ */
 export type Verdict =
   | { readonly kind: 'over' }
   | { readonly kind: 'again'; readonly at: number }
   | { readonly kind: 'back' }
+  | { readonly kind: 'later' }
 
 const OVER: Verdict = { kind: 'over' }
 const LONGEST_RETRY_MS = 60_000
@@ -68,11 +76,15 @@ export class LaneDrive {
   /** Never rejects: what fails here is told, and the lane goes on. */
   async drive(sessionId: string, runId: string, control: RunControl): Promise<Verdict> {
     try {
+      const before = this.ports.leases.epoch(sessionId)
       const epoch = await this.patiently(control, () => this.ports.leases.take(sessionId))
+      const isNew = epoch !== undefined && epoch !== before
+      const isReady = isNew ? await this.patiently(control, () => this.ports.takeOver(sessionId)) : true
       if (control.released) return control.lost ? { kind: 'back' } : OVER
       const run = this.ports.ledger.get(runId)
       if (run === undefined || run.settled !== undefined) return OVER
-      if (epoch === undefined) return await this.giveBack(run, control)
+      if (epoch === undefined || isReady !== true) return await this.giveBack(run, control)
+      if (isNew && this.ports.hasOtherHosts && !this.waiting.catchUp(run)) return { kind: 'later' }
       return await this.conclude(run, control, await this.run(run, control))
     } catch (error) {
       if (isLeaseLost(error)) {

@@ -19,6 +19,8 @@ export interface LanesPorts extends LaneDrivePorts {
   readonly state: LaneState
   readonly book: LaneBook
   readonly queueOf: (sessionId: string) => QueueSettings
+  /** Called when a session's run is not under way any more. */
+  readonly onOver: (sessionId: string) => void
   /** Runs an operation outside of whatever agent's turn the caller stands in. */
   readonly detached: (operation: () => void) => void
 }
@@ -44,6 +46,7 @@ export class Lanes {
     this.driver = new LaneDrive(ports, {
       takeFresh: (runId) => this.fresh.delete(runId),
       isFresh: (runId) => this.fresh.has(runId),
+      catchUp: (run) => this.catchUp(run),
       remove: (run) => void this.remove(run),
     })
     this.expiries = new NamedTimers(ports.clock)
@@ -71,6 +74,16 @@ export class Lanes {
       this.put(run, before === undefined ? atEnd : { at: 'before', id: before, inFront })
     }
     this.unblock(sessionId, Block.held)
+  }
+
+  /** @returns whether nothing that was missing here comes before the run. */
+  private catchUp(run: RunRecord): boolean {
+    const { fold } = this.ports.ledger.stream(run.sessionId)
+    const open = fold.open().flatMap((runId) => fold.get(runId) ?? [])
+    const missing = open.filter((one) => one.leader === undefined && !this.has(one))
+    this.adopt(run.sessionId, missing)
+    const place = open.findIndex(({ runId }) => runId === run.runId)
+    return !missing.some((one) => open.indexOf(one) < place)
   }
 
   /** Whether the session runs or queues anything here. */
@@ -268,6 +281,7 @@ export class Lanes {
       this.controls.delete(runId)
       this.driving.delete(drive)
       this.finish(runId, sessionId, verdict)
+      this.ports.onOver(sessionId)
       this.pump()
     })
     this.driving.add(drive)
@@ -279,9 +293,12 @@ export class Lanes {
     const run = this.ports.ledger.get(runId)
     if (this.closed || run === undefined || run.settled !== undefined) return
     if (verdict.kind === 'again') this.retryAt(runId, sessionId, verdict.at)
+    if (verdict.kind === 'later') this.adopt(sessionId, [run])
     if (verdict.kind !== 'back') return
     this.state.block(sessionId, Block.held, this.now)
     this.put(run, { at: 'head' })
+    // The drive may have come to its end after the lease was looked at again.
+    this.ports.leases.retryLater(sessionId)
   }
 
   private retryAt(runId: string, sessionId: string, at: number): void {

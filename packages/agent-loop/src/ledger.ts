@@ -12,8 +12,8 @@ import { RunStream } from './run-stream.ts'
 const READERS = 8
 
 export interface LedgerListener {
-  /** A run is there, accepted by this process or another one. */
-  accepted(record: RunRecord): void
+  /** A run is there; `isOwn` when this process stored it. */
+  accepted(record: RunRecord, isOwn: boolean): void
   /** Each entry of a run in order; not `isOwn` when it was read and not written here. */
   folded(record: RunRecord, entry: RunEntry, isOwn: boolean): void
   /** A run got its terminal entry, from this process or another one. */
@@ -44,7 +44,7 @@ export class RunLedger {
     if (stream === undefined) {
       stream = new RunStream(this.log, sessionId, (record, entry, isOwn) => {
         if (!this.sessionByRun.has(record.runId)) this.sessionByRun.set(record.runId, sessionId)
-        if (entry.type === 'run/accepted') this.listener.accepted(record)
+        if (entry.type === 'run/accepted') this.listener.accepted(record, isOwn)
         this.listener.folded(record, entry, isOwn)
         if (entry.type === 'run/settled') this.listener.settled(record)
       })

@@ -16,7 +16,7 @@ import type { RunControl } from './run-control.ts'
 import { continuationIdOf, continuationMessage } from './run-message.ts'
 import type { RunRecord, Settlement } from './run-record.ts'
 import { readTurn, traceMessage, type MessageTrace } from './session-trace.ts'
-import { endingOfStop, endingOfTurn, failed, interrupted, type Stop } from './settlement.ts'
+import { endingOfStop, endingOfTurn, failed, interrupted, isCutOff, type Stop } from './settlement.ts'
 import type { TurnWatch, TurnWatcher, WatchOutcome } from './turn-watch.ts'
 
 /** How often an agent may vanish between its opening and the sending. */
@@ -233,10 +233,11 @@ class RunDrive {
       return { kind: 'watch', watch: this.observe(agent, messageId, turn) }
     }
     const reason = end ?? { kind: 'interrupted' as const }
-    // The process ended before the message reached the conversation: nothing was done for it yet.
-    if (reason.kind === 'interrupted' && !delivered) return undefined
+    const wasCutOff = isCutOff(reason)
+    // It ended before the message reached the conversation: nothing was done for it yet.
+    if (wasCutOff && !delivered) return undefined
     const mayResume = this.ports.afterCrash === 'resume' && this.run.attempt < this.ports.attempts
-    if (reason.kind === 'interrupted' && mayResume) return 'resume'
+    if (wasCutOff && mayResume) return 'resume'
     await this.flush(agent.session)
     return over(this.control.released ? LEFT : ended(this.settleTurn(agent.session, turn, reason)))
   }

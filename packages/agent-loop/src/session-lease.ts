@@ -11,15 +11,15 @@ import type { Clock } from './clock.ts'
 
 /** A lease stream takes 500 characters of a name. */
 const MAX_NAME = 500
-/** How often somebody else's lease is looked at again. */
-const RETRY_MS = 2_000
 
 export interface SessionLeasesOptions {
   readonly store: LeaseStore
   readonly clock: Clock
   /** How long a lease holds without renewal. */
   readonly ttlMs: number
-  /** Whether the session still has anything to run; its lease is given back when not. */
+  /** How often somebody else's lease is looked at again. */
+  readonly retryMs: number
+  /** Whether the session's lease is still needed; it is given back when not. */
   readonly isBusy: (sessionId: string) => boolean
   /** Another process has taken the session over. */
   readonly onLost: (sessionId: string) => void
@@ -91,6 +91,16 @@ export class SessionLeases {
     this.retryLater(sessionId)
   }
 
+  /** Somebody else has the session, or may have it; `onMaybeFree` is called some time later. */
+  retryLater(sessionId: string): void {
+    if (this.closed || this.retries.has(sessionId)) return
+    const disarm = this.options.clock.after(this.options.retryMs, () => {
+      this.retries.delete(sessionId)
+      this.options.onMaybeFree(sessionId)
+    })
+    this.retries.set(sessionId, disarm)
+  }
+
   /** Gives every lease back and resolves when that is done. */
   async close(): Promise<void> {
     this.closed = true
@@ -136,15 +146,6 @@ export class SessionLeases {
     const held = this.held.get(sessionId)
     held?.disarm()
     return this.held.delete(sessionId)
-  }
-
-  private retryLater(sessionId: string): void {
-    if (this.closed || this.retries.has(sessionId)) return
-    const disarm = this.options.clock.after(RETRY_MS, () => {
-      this.retries.delete(sessionId)
-      this.options.onMaybeFree(sessionId)
-    })
-    this.retries.set(sessionId, disarm)
   }
 
   private track<T>(work: Promise<T>): Promise<T> {

@@ -39,13 +39,13 @@ function endingOf(reason: TurnEndReason): Ending {
         error: { code: reason.error.code || 'UNKNOWN', message: reason.error.message },
       }
     case 'aborted':
-      return reason.reason.kind === 'disposed'
-        ? interrupted('the agent was disposed while the turn ran')
-        : aborted(
-            reason.reason.kind === 'hook'
-              ? `the turn was cancelled: ${reason.reason.reason}`
-              : `the turn was cancelled by ${reason.reason.kind}`,
-          )
+      if (reason.reason.kind === 'disposed') return interrupted('the agent was disposed while the turn ran')
+      if (isTakenOver(reason)) return interrupted(TAKEN_OVER.reason)
+      return aborted(
+        reason.reason.kind === 'hook'
+          ? `the turn was cancelled: ${reason.reason.reason}`
+          : `the turn was cancelled by ${reason.reason.kind}`,
+      )
     case 'interrupted':
       return interrupted('the process ended while the turn ran')
     case 'blocked':
@@ -55,6 +55,23 @@ function endingOf(reason: TurnEndReason): Ending {
     default:
       return unknownEnd(reason)
   }
+}
+
+/** Why the host itself cancels a turn whose session is not its own any more. */
+export const TAKEN_OVER = { kind: 'hook', reason: 'another process has taken the session over' } as const
+
+function isTakenOver(reason: TurnEndReason): boolean {
+  return (
+    reason.kind === 'aborted' &&
+    reason.reason.kind === TAKEN_OVER.kind &&
+    reason.reason.reason === TAKEN_OVER.reason
+  )
+}
+
+/** Whether nobody wanted the turn to end: its process did, or lost its session. */
+export function isCutOff(reason: TurnEndReason): boolean {
+  if (reason.kind === 'interrupted') return true
+  return reason.kind === 'aborted' && (reason.reason.kind === 'disposed' || isTakenOver(reason))
 }
 
 /** Plugins may add endings of their own. */

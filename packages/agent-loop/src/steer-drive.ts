@@ -10,7 +10,7 @@ import { promptReport } from './prompt-report.ts'
 import type { RunControl } from './run-control.ts'
 import type { RunRecord, Settlement } from './run-record.ts'
 import { ended, LEFT, type RunEnd, type RunnerPorts, type StartedRun } from './runner.ts'
-import { readTurn } from './session-trace.ts'
+import { readTurn, traceMessage } from './session-trace.ts'
 import { endingOfStop, endingOfTurn, failed } from './settlement.ts'
 import type { TurnWatch } from './turn-watch.ts'
 
@@ -33,6 +33,8 @@ export async function driveSteer(
   const deadline = new Deadline(ports.clock, ports.limitsOf(run), (limit) => control.stop(limit))
   let watch: TurnWatch | undefined
   try {
+    // A turn that was cut off has it already: what becomes of that is settled at its place in the queue.
+    if (run.attempt > 0 && isTold(run, agent.session)) return 'parked'
     const started = await ports.markStarted(run, 'steer')
     if (started === undefined || control.released) return LEFT
     const message = await ports.compose(started)
@@ -66,6 +68,11 @@ export async function driveSteer(
     watch?.close()
     deadline.close()
   }
+}
+
+function isTold({ messageId }: RunRecord, session: Session): boolean {
+  const events = session.events.slice(session.header.seedLength ?? 0)
+  return traceMessage(events, messageId).kind !== 'absent'
 }
 
 async function steered(

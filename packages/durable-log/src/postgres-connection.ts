@@ -43,6 +43,8 @@ const FIRST_RETRY_MS = 25
 const LONGEST_RETRY_MS = 1000
 /** Beyond the time limit of a statement, which the server keeps: then the network is gone. */
 const SILENCE_MS = 2000
+/** A process that stands still within a transaction loses it, and the streams that it has locked. */
+const IDLE_MS = 3000
 const INT8 = 20
 
 export class PostgresConnection {
@@ -241,6 +243,7 @@ function configOf(settings: ConnectionSettings, parserOf: (oid: number) => unkno
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + SILENCE_MS,
+    idle_in_transaction_session_timeout: IDLE_MS,
     keepAlive: true,
     ...(ssl === undefined ? {} : { ssl }),
     // Seqs and times are safe integers; the client would give text.

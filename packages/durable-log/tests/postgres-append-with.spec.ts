@@ -94,4 +94,18 @@ describe('an append in one transaction with work of somebody else', () => {
     expect({ seq, times, notes: await notes() }).toEqual({ seq: 1, times: 2, notes: ['x'] })
     expect(heard).toEqual([1])
   })
+
+  it('lets go of what it has locked when its process stands still, and begins anew', async () => {
+    const { appendWith, note, notes } = await openLog()
+    const lock = 'SELECT pg_advisory_xact_lock(20261201)'
+    let times = 0
+    const seq = await appendWith('a', 0, [one], async (execute) => {
+      await execute(lock)
+      await execute(note('x'))
+      times += 1
+      // Answered only when the server has ended the transaction that holds the lock.
+      if (times === 1) await query(connectionString, lock)
+    })
+    expect({ seq, times, notes: await notes() }).toEqual({ seq: 1, times: 2, notes: ['x'] })
+  })
 })

@@ -52,6 +52,14 @@ const LONGEST_TURN_S = 24 * 3600
 const LONGEST_WAIT_S = 365 * 24 * 3600
 /** Completed jobs say nothing that the log does not. */
 const KEPT_S = 60
+/** A host that stands still within a transaction loses it, and the lane that it has locked. */
+const IDLE_MS = 3_000
+/**
+ * How long the lock of a lane is waited for. A turn's sign of life is as old as the transaction that
+ * fetched it, so one that had waited for long would be given to others at once.
+ */
+const LOCK_MS = 500
+const LOCK_NOT_AVAILABLE = '55P03'
 /** How many heartbeats a statement may take, such as one that makes the tables. */
 const SILENT_HEARTBEATS = 3
 /** Jobs of one fetch at most. */
@@ -83,6 +91,7 @@ export class BossJobs {
       schema,
       schedule: false,
       application_name: 'dsh-agent-loop',
+      idle_in_transaction_session_timeout: IDLE_MS,
       // A network that is silent is given up, and the next statement takes another connection.
       query_timeout: heartbeatMs * SILENT_HEARTBEATS,
     }
@@ -170,14 +179,22 @@ export class BossJobs {
       }))
     }
     if (width === undefined) return fetch(BATCH)
-    return this.transact(async (db) => {
-      // Counting and fetching are one step for all hosts; the second statement sees what the lock waited for.
-      const [, counted] = (await db.executeSql(
-        `SELECT pg_advisory_xact_lock(hashtext('${this.options.schema}'), hashtext('${queue}'));` +
+    const taken = this.transact(async (db) => {
+      // Counting and fetching are one step for all hosts; the last statement sees what the lock waited for.
+      const [, , counted] = (await db.executeSql(
+        `SET LOCAL lock_timeout = ${LOCK_MS};` +
+          `SELECT pg_advisory_xact_lock(hashtext('${this.options.schema}'), hashtext('${queue}'));` +
           `SELECT count(*)::int AS active FROM ${this.options.schema}.job WHERE name = '${queue}' AND state = 'active'`,
       )) as unknown as readonly { readonly rows: readonly { readonly active: number }[] }[]
       return fetch(width - (counted?.rows[0]?.active ?? width), db)
     })
+    try {
+      return await taken
+    } catch (error) {
+      // Somebody else is at it for long; the next look asks again.
+      if ((error as { readonly code?: unknown }).code === LOCK_NOT_AVAILABLE) return []
+      throw error
+    }
   }
 
   /** A sign of life for turns. @returns those that this host does not have any more. */

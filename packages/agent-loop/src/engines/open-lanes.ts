@@ -17,12 +17,12 @@ export interface OpenLanesOptions extends Pick<PgBossLanesOptions, 'homeOf' | 'o
   readonly warn: (text: string) => void
 }
 
-/** A session's lease must be over when others are given its turn. */
-const LEASE_SHARE = 0.6
+/** A session's lease must be over for others, who allow its clock so much, when they are given its turn. */
+const CLOCK_SKEW_MS = 5_000
 
 /** How long a lease of a session holds without renewal, milliseconds. */
 export function leaseMsOf({ engine, leaseMs, pgBoss }: Config): number {
-  return engine === 'embedded' ? leaseMs : Math.min(leaseMs, Math.floor(pgBoss.heartbeatMs * LEASE_SHARE))
+  return engine === 'embedded' ? leaseMs : Math.min(leaseMs, pgBoss.heartbeatMs - CLOCK_SKEW_MS)
 }
 
 /**

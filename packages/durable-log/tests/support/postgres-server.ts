@@ -19,6 +19,8 @@ import { pathToFileURL } from 'node:url'
 export interface PostgresServer {
   /** Connection string of a superuser. */
   readonly url: string
+  /** Ends the server at once, as a crash of it does, and starts it again. Resolves when it answers. */
+  restart(): Promise<void>
   /** Ends the server at once and deletes its folder. */
   stop(): Promise<void>
 }
@@ -34,8 +36,10 @@ const NOBODY = 65534
 /** Who the server runs as: this process's user, or `nobody` where that is root. */
 export const SERVER_USER: { readonly uid?: number; readonly gid?: number } =
   process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
-/** The shell outlives a killed parent for the moment it takes to notice the closed pipe. */
-const GUARD = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$0"'
+/** The shell outlives a killed parent for the moment it takes to notice the closed pipe; a line is a restart. */
+const GUARD =
+  'while "$@" & server=$!; read -r _; do kill -QUIT $server; wait $server; done; ' +
+  'kill -QUIT $server; wait $server; rm -rf "$0"'
 
 /** @param settings of the server, for instance `fsync=off` where nothing must survive. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
@@ -66,6 +70,12 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     child.stderr.resume()
     return {
       url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+      restart: async () => {
+        const isUp = ready(child.stderr)
+        child.stdin.write('\n')
+        await isUp
+        child.stderr.resume()
+      },
       stop: async () => {
         child.stdin.end()
         await exited
