@@ -27,7 +27,7 @@ export const mutations: readonly Mutation[] = [
     spec: 'recovery.spec.ts',
   },
   {
-    title: 'no session is adopted by itself',
+    title: 'a run that was only accepted runs once its session is live',
     file: 'recovery.ts',
     search: 'if (this.openers.live(sessionId) !== undefined) this.lanes',
     replace: 'this.lanes',
@@ -144,8 +144,7 @@ export const mutations: readonly Mutation[] = [
   {
     title: 'was claimed but never reached the conversation is sent again',
     file: 'runner.ts',
-    search: `if (reason.kind === 'interrupted' && !delivered) return undefined
-`,
+    search: 'if (wasCutOff && !delivered) return undefined',
     replace: '',
     spec: 'recovery.spec.ts',
   },

@@ -106,6 +106,7 @@ describe('the deadline of a run', () => {
     const runId = await world.accept('s', 'one', { timeoutMs: 100 })
     ;(await world.model.call(0)).reply('done')
     await world.host.wait({ runId })
+    await until(() => world.clock.pending === 0, 'the end of its limits')
     world.clock.advance(1000)
     await settleDown()
     expect(await world.host.read(runId)).toMatchObject({ state: 'ok' })
