@@ -1,5 +1,7 @@
 /** A turn that somebody else holds up, whatever it waits for, is released after the grace. */
+import { SessionId } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
+import { ForcedReleases } from '../src/forced-release.ts'
 import type { ModelCall } from './support/gate-model.ts'
 import { settleDown, until } from './support/until.ts'
 import { typed, World } from './support/world.ts'
@@ -133,5 +135,70 @@ describe('a turn that is held up for ever by somebody else', () => {
     const results = agent.session.events.filter(({ type }) => type === 'tool/result')
     expect(results).toHaveLength(1)
     expect(JSON.stringify(results)).not.toContain('a secret')
+  })
+})
+
+describe('the release of a turn', () => {
+  it('touches no other turn of the session, neither one before nor one after', async () => {
+    const world = await World.boot()
+    await world.unload()
+    const agent = await world.createAgent('s')
+    let open = 0
+    const releases = new ForcedReleases(world.ctx, () => open)
+    const endOf = async (text: string, answer: string): Promise<string | undefined> => {
+      open += 1
+      agent.followup(typed(text))
+      const call = await world.model.call(open - 1)
+      if (open === 1) releases.release(agent, 2)
+      else releases.release(agent, 1)
+      call.reply(answer)
+      await agent.whenIdle()
+      const end = agent.session.events.findLast((event) => event.type === 'turn/end')
+      return end?.data.reason.kind
+    }
+    expect([await endOf('one', 'first'), await endOf('two', 'second')]).toEqual(['completed', 'completed'])
+  })
+
+  it('is over with the turn although nobody said that it has closed', async () => {
+    const world = await World.boot()
+    await world.unload()
+    const agent = await world.createAgent('s')
+    let open = 1
+    const releases = new ForcedReleases(world.ctx, () => open)
+    agent.followup(typed('one'))
+    const deaf = await world.model.call(0)
+    deaf.deaf = true
+    releases.release(agent, 1)
+    await agent.whenIdle()
+    open = 2
+    agent.followup(typed('two'))
+    ;(await world.model.call(1)).reply('second')
+    await agent.whenIdle()
+    const ends = agent.session.events.filter((event) => event.type === 'turn/end')
+    expect(ends.map((event) => event.data.reason.kind === 'completed')).toEqual([false, true])
+  })
+
+  it('leaves no stream of the model open that its reader has left', async () => {
+    const world = await World.boot()
+    await world.createAgent('s')
+    let isClosed = false
+    world.ctx.on('llm/stream', async function* (_options, next) {
+      try {
+        yield* next()
+      } finally {
+        isClosed = true
+      }
+    })
+    world.model.auto = () => 'ok'
+    const messages = [typed('hello')]
+    for await (const _chunk of world.ctx.llm.stream({
+      provider: 'gate',
+      model: 'm',
+      messages,
+      sessionId: SessionId('s'),
+    }))
+      break
+    await until(() => isClosed, 'the end of the stream')
+    expect(isClosed).toBe(true)
   })
 })

@@ -287,6 +287,22 @@ describe('a turn that DSH starts itself', () => {
     expect(world.model.prompts.indexOf('one')).toBeLessThan(20)
   })
 
+  it('that the person stops holds what is queued until something is accepted', async () => {
+    const world = await worldOf(['s'])
+    const [agent] = world.ctx.agents.list()
+    agent?.followup(typed('mine'))
+    await world.model.call(0)
+    const queued = await world.accept('s', 'one')
+    agent?.cancel({ kind: 'user' }, { keepInbox: true })
+    await agent?.whenIdle()
+    await settleDown()
+    expect(world.model.calls).toHaveLength(1)
+    world.model.auto = () => 'ok'
+    const runIds = [queued, await world.accept('s', 'two')]
+    for (const runId of runIds) expect(await world.host.wait({ runId })).toMatchObject({ status: 'ok' })
+    expect(world.model.prompts).toEqual(['mine', 'one', 'two'])
+  })
+
   it('that the person stops holds what is queued until something new happens', async () => {
     const world = await worldOf(['s'])
     const [agent] = world.ctx.agents.list()

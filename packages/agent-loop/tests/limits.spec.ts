@@ -85,6 +85,42 @@ describe('the deadline of a lane', () => {
   })
 })
 
+describe('the deadline of a request', () => {
+  it('goes before that of its lane, shorter or longer', async () => {
+    const world = await World.boot({ config: { lanes: { cron: { width: 2, timeoutMs: 50 } } } })
+    await world.createAgent('s')
+    await world.createAgent('t')
+    const longer = await world.accept('s', 'one', { lane: 'cron', timeoutMs: 100 })
+    const shorter = await world.accept('t', 'two', { lane: 'cron', timeoutMs: 20 })
+    await until(() => world.model.calls.length === 2)
+    world.clock.advance(20)
+    expect(await world.host.wait({ runId: shorter })).toMatchObject({ error: { code: 'run-timeout' } })
+    world.clock.advance(79)
+    await settleDown()
+    expect(await world.host.read(longer)).toMatchObject({ state: 'running' })
+    world.clock.advance(1)
+    expect(await world.host.wait({ runId: longer })).toMatchObject({ error: { code: 'run-timeout' } })
+  })
+})
+
+describe('a deadline that passes when the turn has just ended', () => {
+  it('leaves the answer as it is', async () => {
+    const world = await World.boot({ config: { graceMs: 300 } })
+    await world.createAgent('s')
+    world.ctx.on(
+      'session/event',
+      (_session, event) => {
+        if (event.type === 'turn/end') world.clock.advance(1000)
+      },
+      { prepend: true },
+    )
+    const runId = await world.accept('s', 'one', { timeoutMs: 1000 })
+    ;(await world.model.call(0)).reply('done')
+    expect(await world.host.wait({ runId })).toMatchObject({ status: 'ok', reply: 'done' })
+    expect(await world.terminalEntries('s')).toEqual({ [runId]: 1 })
+  })
+})
+
 describe('a turn that does not heed its end', () => {
   /** A world whose one tool never answers. */
   async function worldWithStuckTool() {

@@ -34,6 +34,26 @@ describe('a message that cannot be handed over', () => {
     expect(conversation(agent)).toHaveLength(2)
   })
 
+  it('is never put off by more than a minute', async () => {
+    const world = await World.boot({ config: { attempts: 9 } })
+    const agent = await world.createAgent('s')
+    agent.followup = () => {
+      throw new Error('not this one')
+    }
+    const runId = await world.accept('s', 'poison')
+    const pauses: number[] = []
+    for (let attempt = 1; attempt < 9; attempt += 1) {
+      await until(() => world.clock.pending === 1)
+      const [item] = await world.host.queue.list('s')
+      const pauseMs = (item?.retryAt ?? 0) - world.clock.now()
+      pauses.push(pauseMs)
+      world.clock.advance(pauseMs)
+      await until(() => world.clock.pending === 0)
+    }
+    expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
+    expect(await world.host.wait({ runId })).toMatchObject({ error: { code: 'send-failed' } })
+  })
+
   it('ends with its reason after the last attempt', async () => {
     const world = await World.boot({ config: { attempts: 2 } })
     const agent = await world.createAgent('s')
@@ -136,6 +156,43 @@ describe('a run whose turn a crash cut off', () => {
     expect(await next.host.wait({ runId })).toMatchObject({ state: 'interrupted' })
     await settleDown()
     expect(next.model.calls).toHaveLength(0)
+  })
+
+  it('ends interrupted when its last continuation is cut off as well', async () => {
+    const config = { afterCrash: 'resume', attempts: 2 } as const
+    const { next, resumed, runId } = await cutOff('resume')
+    await next.model.call(0)
+    await next.ctx.sessions.flush(resumed.session)
+    const third = await next.crash({ config })
+    await third.ctx.agents.resume({
+      resumeSessionId: resumed.id,
+      agentOptions: { provider: 'gate', model: 'm' },
+    })
+    expect(await third.host.wait({ runId })).toMatchObject({ state: 'interrupted' })
+    await settleDown()
+    expect(third.model.calls).toHaveLength(0)
+  })
+
+  it('settles from the session when the turn of its continuation was over', async () => {
+    const { next, resumed, runId } = await cutOff('resume')
+    const call = await next.model.call(0)
+    const { log } = await next.remains()
+    call.reply('finished')
+    await next.host.wait({ runId })
+    await next.ctx.sessions.flush(resumed.session)
+    // The log from before the settlement, the session from after it.
+    const { sessions } = await next.remains()
+    const third = await World.boot({
+      log,
+      config: { afterCrash: 'resume' },
+      ...(sessions === undefined ? {} : { sessions }),
+    })
+    await third.ctx.agents.resume({
+      resumeSessionId: resumed.id,
+      agentOptions: { provider: 'gate', model: 'm' },
+    })
+    expect(await third.host.wait({ runId })).toMatchObject({ status: 'ok', reply: 'finished' })
+    expect(third.model.calls).toHaveLength(0)
   })
 
   it('is told once more when its continuation is cut off as well, up to the limit', async () => {

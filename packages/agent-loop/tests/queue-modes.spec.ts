@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Config, type QueueSettings } from '../src/index.ts'
+import { faultyLog } from './support/faulty-log.ts'
 import { settleDown, until } from './support/until.ts'
 import { conversation, typed, World } from './support/world.ts'
 
@@ -86,6 +87,39 @@ describe('collect', () => {
     expect(world.model.calls).toHaveLength(1)
     world.clock.advance(1)
     expect((await world.model.call(1)).prompt).toBe('one')
+  })
+
+  it('waits behind the turn of a person as well', async () => {
+    const world = await worldWith({ mode: 'collect' })
+    const [agent] = world.ctx.agents.list()
+    agent?.followup(typed('mine'))
+    const mine = await world.model.call(0)
+    await world.accept('s', 'one')
+    mine.reply('to the person')
+    await agent?.whenIdle()
+    await world.accept('s', 'two')
+    await settleDown()
+    expect(world.model.calls).toHaveLength(1)
+    world.clock.advance(500)
+    expect((await world.model.call(1)).prompt).toContain('[2/2')
+  })
+
+  it('counts how long it waits anew for what comes after a common turn has begun', async () => {
+    const { world, call } = await busyWorld({ mode: 'collect', debounceMs: 100, maxDebounceMs: 250 })
+    await world.accept('s', 'one')
+    call.reply('done')
+    await until(() => world.host.lanes()[0]?.running === undefined)
+    world.clock.advance(100)
+    const second = await world.model.call(1)
+    world.clock.advance(1000)
+    await world.accept('s', 'two')
+    second.reply('done')
+    await until(() => world.host.lanes()[0]?.running === undefined)
+    world.clock.advance(99)
+    await settleDown()
+    expect(world.model.calls).toHaveLength(2)
+    world.clock.advance(1)
+    expect((await world.model.call(2)).prompt).toBe('two')
   })
 
   it('leaves a message with other wishes to a turn of its own', async () => {
@@ -211,6 +245,14 @@ describe('a full queue', () => {
       retryAfterMs: expect.any(Number),
     })
     expect(await world.entries('s')).toHaveLength(before)
+  })
+
+  it('counts a message that waits for its session to be opened', async () => {
+    const world = await World.boot({ config: { queue: { ...Config({}).queue, cap: 1, drop: 'new' } } })
+    world.host.registerOpener(() => new Promise(() => undefined))
+    const one = await world.accept('s', 'one')
+    await expect(world.accept('s', 'two')).rejects.toMatchObject({ code: 'busy' })
+    expect((await world.host.read(one))?.endedAt).toBeUndefined()
   })
 
   it('never drops what is under way, a run of a plugin, or a steer', async () => {
@@ -403,6 +445,37 @@ describe('the queue by hand', () => {
     expect(await world.host.queue.cancel('none')).toBe(false)
     expect(await world.host.read(one)).toMatchObject({ state: 'aborted' })
     expect(await world.host.read(first)).toMatchObject({ state: 'running' })
+  })
+
+  it('cancels what waits in the lane of another host', async () => {
+    const { world } = await busyWorld()
+    const other = await World.boot({ log: world.log })
+    const queued = await world.accept('s', 'one')
+    expect(await other.host.queue.cancel(queued)).toBe(true)
+    await until(() => world.host.lanes()[0]?.queued.length === 0)
+    expect(await world.host.read(queued)).toMatchObject({ state: 'aborted' })
+  })
+
+  it('keeps a run in its place whose cancel the log does not take', async () => {
+    const faulty = faultyLog()
+    const world = await World.boot({ log: faulty.log })
+    await world.createAgent('s')
+    const first = await world.accept('s', 'first')
+    await world.model.call(0)
+    const queued = [await world.accept('s', 'one'), await world.accept('s', 'two')]
+    faulty.failNext(10, 'before')
+    await expect(world.host.queue.cancel(queued[0] ?? '')).rejects.toMatchObject({ code: 'unavailable' })
+    faulty.failNext(0, 'before')
+    expect(world.host.lanes()).toEqual([{ sessionId: 's', running: first, queued }])
+  })
+
+  it('cannot be taken a steer from that is on its way', async () => {
+    const { world } = await busyWorld()
+    const steer = await world.accept('s', 'more', { queueMode: 'steer' })
+    await until(() => world.ctx.agents.list()[0]?.inbox.nextStep.length === 1)
+    expect(await world.host.queue.list('s')).toMatchObject([{ runId: steer, status: 'steering' }])
+    expect([await world.host.queue.cancel(steer), await world.host.queue.move(steer)]).toEqual([false, false])
+    expect(await world.host.queue.clear('s')).toEqual([])
   })
 
   it('acts on a cancel before the next item', async () => {

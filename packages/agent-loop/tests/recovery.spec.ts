@@ -200,6 +200,25 @@ describe('after a restart', () => {
   })
 })
 
+describe('after a restart, an opener', () => {
+  it('is asked for no session whose runs have all ended', async () => {
+    const world = await World.boot()
+    await world.createAgent('s')
+    await world.createAgent('t')
+    const done = await world.accept('s', 'one')
+    ;(await world.model.call(0)).reply('done')
+    await world.host.wait({ runId: done })
+    await world.accept('t', 'two')
+    await world.model.call(1)
+    const next = await world.crash()
+    const asked: string[] = []
+    next.host.registerOpener(async (sessionId) => void asked.push(sessionId))
+    await until(() => asked.length > 0)
+    await settleDown()
+    expect(asked).toEqual(['t'])
+  })
+})
+
 describe('after a reload of the host alone', () => {
   it('a turn that still runs is observed further', async () => {
     const world = await World.boot()
