@@ -147,9 +147,10 @@ function judgeSession(
   { streams }: Remains,
   found: Findings,
 ): void {
-  const hasStarted = streams.get(sessionId)?.some(({ entry }) => entry.type === 'run/started') === true
-  // A session whose runs were all aborted while they waited was never made.
-  if (!hasStarted) return
+  // Where nothing was answered, the session may never have come to the medium.
+  const isAnswered = ({ entry }: SeenEntry): boolean =>
+    entry.type === 'run/settled' && entry.data.state === 'ok'
+  if (streams.get(sessionId)?.some(isAnswered) !== true) return
   if (typeof events === 'string') {
     found.lost += 1
     found.problems.push(`${sessionId}: the session cannot be opened: ${events}`)
