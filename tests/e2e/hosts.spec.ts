@@ -9,6 +9,7 @@ import {
   startPostgres,
   type PostgresServer,
 } from '../../packages/durable-log/tests/support/postgres-server.ts'
+import { query } from '../../packages/durable-log/tests/support/postgres.ts'
 import { agentCall } from '../support/agent-rpc.ts'
 import type { DshBench } from '../support/dsh-process.ts'
 import { answersIn, DshWeb } from '../support/dsh-web.ts'
@@ -26,6 +27,15 @@ const PATCH = `
     engine: pg-boss
     recover: all
     afterCrash: resume
+`
+
+/** Sessions in the log in the place of a folder that the hosts share. */
+const SESSIONS = `
+- id: session-persistence-jsonl
+  disabled: true
+- insert:
+    - id: graph-sessions
+      name: dsh-durable-log/sessions
 `
 
 let stage: Stage
@@ -108,7 +118,12 @@ describe('a graph on one of two hosts', () => {
   })
 })
 
-describe('two hosts on one database', () => {
+describe.each([
+  ['a folder that they share', 'files', PATCH],
+  ['the log', 'log', PATCH + SESSIONS],
+])('two hosts on one database, with their sessions in %s,', (_place, name, patch) => {
+  beforeAll(() => writeFileSync(join(bench.home, 'cordis.patch.yml'), patch))
+
   it('tell of runs that the other one accepted, and go on with those of one that is killed', async () => {
     const gates = new Map<string, Promise<void>>()
     stage.llm.play(async (request) => {
@@ -117,7 +132,10 @@ describe('two hosts on one database', () => {
     })
     await using one = await start()
     await using other = await start()
-    const runs = await Promise.all([accept(one, 'a', 'first of a'), accept(other, 'b', 'first of b')])
+    const runs = await Promise.all([
+      accept(one, `${name} a`, 'first of a'),
+      accept(other, `${name} b`, 'first of b'),
+    ])
     for (const [index, runId] of runs.entries()) {
       const asked = index === 0 ? other : one
       expect(await wait(asked, runId)).toMatchObject({
@@ -127,8 +145,8 @@ describe('two hosts on one database', () => {
     }
     const gate = Promise.withResolvers<void>()
     gates.set('second', gate.promise)
-    const runId = await accept(one, 'a', 'second of a')
-    const queued = await accept(other, 'a', 'third of a')
+    const runId = await accept(one, `${name} a`, 'second of a')
+    const queued = await accept(other, `${name} a`, 'third of a')
     const hosts = [one, other]
     const victim = hosts[await runningAt(hosts, runId)]
     const survivor = hosts.find((host) => host !== victim)
@@ -141,6 +159,11 @@ describe('two hosts on one database', () => {
       status: 'ok',
       reply: expect.stringContaining('third of a'),
     })
+    const kept = await query<{ count: number }>(
+      postgres.url,
+      "SELECT count(*)::int AS count FROM durable_log.entries WHERE starts_with(stream, 'session/')",
+    )
+    expect((kept[0]?.count ?? 0) > 0).toBe(name === 'log')
     survivor.terminate()
     expect((await survivor.end(20_000)).code).toBe(0)
   })

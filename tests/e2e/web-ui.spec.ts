@@ -123,6 +123,10 @@ describe('the Graph tab', () => {
 
     it('is moved by hand, and fits again', async () => {
       const drawn = first.id('dg-picture').locator('svg > g')
+      // A drag over the picture lets go of what is selected, and the panel gives its room back.
+      await first.page.keyboard.press('Escape')
+      await first.panel.waitFor({ state: 'detached' })
+      await first.page.getByRole('button', { name: 'Fit' }).click()
       const before = await drawn.getAttribute('transform')
       await first.page.getByRole('button', { name: 'Zoom in' }).click()
       await expect.poll(() => drawn.getAttribute('transform')).not.toBe(before)
