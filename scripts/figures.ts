@@ -41,3 +41,27 @@ export function figureOf(
     n: ours.length,
   }
 }
+
+/** A figure out of two samples of rates, its ratio the one median over the other. @param each operations of a sample. */
+export function rateFigureOf(
+  bench: string,
+  unit: string,
+  {
+    ours,
+    base,
+    baseline,
+    each,
+  }: { ours: readonly number[]; base: readonly number[]; baseline: string; each: number },
+): BenchFigure {
+  const median = quantile(ours, 0.5)
+  const against = quantile(base, 0.5)
+  return {
+    bench,
+    median,
+    p95: quantile(ours, 0.05),
+    unit,
+    baseline: `${baseline}, ${Math.round(against)} ${unit}; a rate over its rate`,
+    ratio: median / against,
+    n: ours.length * each,
+  }
+}

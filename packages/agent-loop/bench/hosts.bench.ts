@@ -13,10 +13,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { Client } from 'pg'
-import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
+import { rateFigureOf, type BenchFigure } from '../../../scripts/figures.ts'
 import { startPostgres } from '../../durable-log/tests/support/postgres-server.ts'
 import { backgroundClock } from '../src/clock.ts'
-import { BossJobs } from '../src/engines/boss-jobs.ts'
+import { BossJobs, type Summons } from '../src/engines/boss-jobs.ts'
 import { LaneSeat, type LaneWish } from '../src/engines/lane-engine.ts'
 import { PgBossLanes } from '../src/engines/pg-boss-lanes.ts'
 
@@ -26,15 +26,6 @@ const WIDTH = 8
 const MODEL_MS = 100
 const TURNS = 400
 const WISH: LaneWish = { lane: 'main', level: 1 }
-
-class Seat extends LaneSeat {
-  readonly id: string
-
-  constructor(id: string) {
-    super()
-    this.id = id
-  }
-}
 
 export async function run(): Promise<BenchFigure[]> {
   const outside = process.env['DATABASE_URL']
@@ -60,8 +51,18 @@ export async function run(): Promise<BenchFigure[]> {
       four.push(await onHosts(connectionString, newSchema(), 4))
     }
     return [
-      rateFigure('pg-boss-lanes', lanes, bare, 'pg-boss alone, fetch and complete', SESSIONS),
-      rateFigure('pg-boss-hosts four', four, one, 'one host', TURNS),
+      rateFigureOf('pg-boss-lanes', 'turns/s', {
+        ours: lanes,
+        base: bare,
+        baseline: 'pg-boss alone, fetch and complete',
+        each: SESSIONS,
+      }),
+      rateFigureOf('pg-boss-hosts four', 'turns/s', {
+        ours: four,
+        base: one,
+        baseline: 'one host',
+        each: TURNS,
+      }),
     ]
   } finally {
     const client = new Client({ connectionString })
@@ -113,24 +114,27 @@ function hostOf(
         void work(given.id).then(() => engine.finish(given))
       }
     },
-    summoned: async (sessionId) => engine.want(new Seat(sessionId), WISH, Date.now()),
+    summoned: async (sessionId) => engine.want(new LaneSeat(sessionId), WISH, Date.now()),
     lost: (sessionId) => console.warn(`${sessionId} lost its turn`),
     warn: (text) => console.warn(text),
   })
   return engine
 }
 
+/** So many sessions that any host may serve. */
+function waiting(count: number): readonly Summons[] {
+  return Array.from({ length: count }, (_, session) => ({
+    ...WISH,
+    sessionId: `s${session}`,
+    host: undefined,
+    since: Date.now(),
+  }))
+}
+
 /** @returns turns a second. */
 async function throughLanes(connectionString: string, schema: string): Promise<number> {
   const host = await openJobs(connectionString, schema, WIDTH)
-  await host.jobs.ask(
-    Array.from({ length: SESSIONS }, (_, session) => ({
-      ...WISH,
-      sessionId: `s${session}`,
-      host: undefined,
-      since: Date.now(),
-    })),
-  )
+  await host.jobs.ask(waiting(SESSIONS))
   const done = Promise.withResolvers<void>()
   let turns = 0
   const began = performance.now()
@@ -175,14 +179,7 @@ async function onHosts(connectionString: string, schema: string, count: number):
   const hosts = []
   for (let host = 0; host < count; host += 1) hosts.push(await openJobs(connectionString, schema, 1_000))
   const total = TURNS * count
-  await hosts[0]?.jobs.ask(
-    Array.from({ length: total }, (_, session) => ({
-      ...WISH,
-      sessionId: `s${session}`,
-      host: undefined,
-      since: Date.now(),
-    })),
-  )
+  await hosts[0]?.jobs.ask(waiting(total))
   const done = Promise.withResolvers<void>()
   let turns = 0
   const began = performance.now()
@@ -197,24 +194,4 @@ async function onHosts(connectionString: string, schema: string, count: number):
   const rate = (total / (performance.now() - began)) * 1000
   await Promise.all(engines.map((engine) => engine.close()))
   return rate
-}
-
-function rateFigure(
-  bench: string,
-  ours: readonly number[],
-  base: readonly number[],
-  baseline: string,
-  each: number,
-): BenchFigure {
-  const median = quantile(ours, 0.5)
-  const against = quantile(base, 0.5)
-  return {
-    bench,
-    median,
-    p95: quantile(ours, 0.05),
-    unit: 'turns/s',
-    baseline: `${baseline}, ${Math.round(against)} turns/s; a rate over its rate`,
-    ratio: median / against,
-    n: ours.length * each,
-  }
 }

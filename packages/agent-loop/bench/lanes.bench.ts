@@ -12,7 +12,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import PQueue from 'p-queue'
-import { quantile, type BenchFigure } from '../../../scripts/figures.ts'
+import { quantile, rateFigureOf, type BenchFigure } from '../../../scripts/figures.ts'
 import { EmbeddedLanes } from '../src/engines/embedded-lanes.ts'
 import { Block, LaneState, type LaneItem } from '../src/lane-state.ts'
 
@@ -100,24 +100,12 @@ async function throughput(): Promise<BenchFigure[]> {
     queues.push(await rateOf(throughQueues))
     narrow.push(await rateOf(() => throughLanes(MAIN)))
   }
+  const baseline = 'p-queue with a queue a session'
+  const against = { base: queues, baseline, each: SESSIONS * RUNS_EACH }
   return [
-    rateFigure('lane-throughput', wide, queues),
-    rateFigure('lane-throughput with four slots', narrow, queues),
+    rateFigureOf('lane-throughput', 'runs/s', { ...against, ours: wide }),
+    rateFigureOf('lane-throughput with four slots', 'runs/s', { ...against, ours: narrow }),
   ]
-}
-
-function rateFigure(bench: string, ours: readonly number[], base: readonly number[]): BenchFigure {
-  const median = quantile(ours, 0.5)
-  const against = quantile(base, 0.5)
-  return {
-    bench,
-    median,
-    p95: quantile(ours, 0.05),
-    unit: 'runs/s',
-    baseline: `p-queue with a queue a session, ${Math.round(against)} runs/s; a rate over its rate`,
-    ratio: median / against,
-    n: ours.length * SESSIONS * RUNS_EACH,
-  }
 }
 
 /** Bytes that stay when every run is done, for each run; what a queued one takes is the baseline. */

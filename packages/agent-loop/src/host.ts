@@ -9,9 +9,8 @@ import { abortRuns } from './abort-runs.ts'
 import { decideAcceptance, type Acceptance } from './acceptance.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import type { Companion, LaneEngine, LaneWish } from './engines/lane-engine.ts'
+import type { LaneEngine } from './engines/lane-engine.ts'
 import { AgentLoopError } from './errors.ts'
-import { levelOf } from './lane-book.ts'
 import { HostParts } from './host-parts.ts'
 import type { LeavingPorts } from './leaving-run.ts'
 import type { ModelDetours } from './model-detours.ts'
@@ -27,6 +26,7 @@ import {
 import type { RunFold } from './run-fold.ts'
 import { viewOf, type RunRecord } from './run-record.ts'
 import type { Decision } from './run-stream.ts'
+import { SessionHomes } from './session-homes.ts'
 import { settingsOf } from './session-settings.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 import type {
@@ -40,8 +40,6 @@ import type {
   SessionOpener,
 } from './types.ts'
 
-/** Its sessions are opened by whoever asks for their runs; a host that asks again after a crash has them now. */
-const ASKERS_LANE = 'subagent'
 const DEFAULT_WAIT_MS = 30_000
 const DEFAULT_DRAIN_MS = 30_000
 
@@ -64,6 +62,8 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   readonly queue: QueueDoor
   private readonly options: RunHostOptions
   private readonly parts: HostParts
+  /** Among several hosts on one log. */
+  readonly homes: SessionHomes
   /** Runs whose acceptance failed in the log, which may have stored it all the same. */
   private readonly unsure = new Set<string>()
   /** Runs that are being accepted here. */
@@ -78,6 +78,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
       settled: (run) => this.onSettled(run),
       viewOf: (run) => this.view(run),
     })
+    this.homes = new SessionHomes(this.parts)
     this.queue = this.parts.queueDoor(() => this.assertOpen())
   }
 
@@ -89,31 +90,6 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   async recover(): Promise<void> {
     this.parts.watcher.resume(this.options.ctx.agents.list())
     await this.parts.recovery.start()
-  }
-
-  /**
-   * The only host that may run a session as long as that host lives: where its agent is, or else was. A
-   * session of the askers' lane is opened by whoever asked for it.
-   */
-  homeOf(sessionId: string, lane: string): string | undefined {
-    const { engine, ledger, openers, overtaken } = this.parts
-    const isLive = openers.live(sessionId) !== undefined && !overtaken.has(sessionId)
-    if (lane === ASKERS_LANE || isLive) return engine.hostId
-    return ledger.stream(sessionId).fold.host
-  }
-
-  /** Sessions with open runs, and what the first of them waits for. */
-  *openSessions(): Generator<{ readonly sessionId: string; readonly wish: LaneWish }, void> {
-    const { ledger, book } = this.parts
-    for (const { fold, quarantined } of ledger.all()) {
-      const [first] = fold.openCount > 0 && quarantined === undefined ? fold.open() : []
-      const run = first === undefined ? undefined : fold.get(first)
-      if (run === undefined) continue
-      yield {
-        sessionId: fold.sessionId,
-        wish: { lane: book.laneOf(run), level: levelOf(run.request?.priority) },
-      }
-    }
   }
 
   /** The open run of a session whose message has this id. */
@@ -141,7 +117,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
       )
       const run = stream.fold.get(runId)
       if (run === undefined) throw new Error(`run ${runId} vanished while it was accepted`)
-      this.takeUp(run, this.isOurs(run, isNew || this.unsure.delete(runId), isSummoned), isStarted)
+      this.takeUp(run, this.homes.isOurs(run, isNew || this.unsure.delete(runId), isSummoned), isStarted)
       if (isNew && run.request?.mode === 'interrupt') this.interrupt(run)
       return { runId, status: 'accepted', acceptedAt: run.acceptedAt }
     } catch (error) {
@@ -274,6 +250,7 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
   private decide(fold: RunFold, request: CheckedRunRequest, lane: string): Decision<Acceptance> {
     this.assertOpen()
     const { clock, config } = this.options
+    const { homes } = this
     const { book } = this.parts
     const retryAfterMs = book.retryAfterMs(lane)
     return decideAcceptance(fold, request, {
@@ -284,15 +261,9 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
       laneFull: book.hasRoom(lane, request.sessionId) ? undefined : retryAfterMs,
       retryAfterMs,
       draining: this.drains,
-      summons: () => this.summonsOf(request, lane),
+      summons: () => homes.summonsOf(request, lane),
       startEpoch: this.parts.lanes.startEpoch(request.sessionId, book.keyOf(lane, request.sessionId)),
     })
-  }
-
-  private summonsOf({ sessionId, asked }: CheckedRunRequest, name: string): Companion | undefined {
-    const { book, engine } = this.parts
-    const lane = book.keyOf(name, sessionId)
-    return engine.summons?.(sessionId, { lane, level: levelOf(asked.priority) }, this.homeOf(sessionId, lane))
   }
 
   /** A run in the log that is neither queued here nor ours is driven by the process that accepted it. */
@@ -302,22 +273,6 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
     if (lanes.has(run)) lanes.release(run.sessionId)
     else if (isOurs) lanes.enqueue(run, isStarted)
     steering.offer(run.sessionId)
-  }
-
-  /** Where other hosts may run it, too, it is ours when its session is, or when nobody else knows of it. */
-  private isOurs({ sessionId, lane }: RunRecord, isNew: boolean, isSummoned: boolean): boolean {
-    if (!this.parts.engine.isShared || isSummoned) return isNew
-    // Another host may have stored it while it was on its way here, too; then nobody told this one.
-    return lane === ASKERS_LANE || this.hasSession(sessionId)
-  }
-
-  private hasSession(sessionId: string): boolean {
-    const { lanes, leases, openers } = this.parts
-    return (
-      leases.epoch(sessionId) !== undefined ||
-      openers.live(sessionId) !== undefined ||
-      lanes.isBusy(sessionId)
-    )
   }
 
   private interrupt(run: RunRecord): void {
@@ -357,11 +312,11 @@ export class RunHost implements Omit<AgentLoopHost, 'hook' | 'subscribe' | 'regi
 
   /** A run that another process accepted for a session that is ours is ours to run. */
   private onAccepted(run: RunRecord, isOwn: boolean): void {
-    const { engine, leases, listeners } = this.parts
+    const { listeners } = this.parts
     listeners.tell((listener) => listener.accepted?.(this.view(run)))
     // The acceptance itself takes up what it has stored; what others stored has its place before what follows.
     if (this.closing !== undefined || (isOwn && this.accepting.has(run.runId))) return
-    if (engine.isShared ? !this.hasSession(run.sessionId) : leases.epoch(run.sessionId) === undefined) return
+    if (!this.homes.takesFromOthers(run.sessionId)) return
     // What follows in the same append is folded first.
     queueMicrotask(() => {
       this.takeUp(this.parts.ledger.get(run.runId) ?? run, true)

@@ -51,18 +51,12 @@ export class Place extends QueueNode {
 
 /** A session's seat in the house: its queue, what it runs, what blocks it. */
 export class Seat extends LaneSeat {
-  readonly id: string
   readonly queue = new RunQueue<Place>()
   readonly counts: [number, number, number] = [0, 0, 0]
   active: Place | undefined = undefined
   blocks = 0
   /** What the engine was told that it waits for. */
   wish: LaneWish | undefined = undefined
-
-  constructor(id: string) {
-    super()
-    this.id = id
-  }
 
   get isEmpty(): boolean {
     return this.active === undefined && this.queue.size === 0 && this.blocks === 0

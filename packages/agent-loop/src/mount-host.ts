@@ -50,8 +50,8 @@ export async function mountHost(
     log,
     clock: background,
     warn: (text) => void logger.warn(text),
-    homeOf: (sessionId, lane) => host.homeOf(sessionId, lane),
-    open: () => host.openSessions(),
+    homeOf: (sessionId, lane) => host.homes.homeOf(sessionId, lane),
+    open: () => host.homes.openSessions(),
   })
   const leases = leaseStore({
     log,

@@ -67,14 +67,14 @@ export class EmbeddedLanes implements LaneEngine {
     if (ring === undefined || seat.ring === ring) return
     if (seat.ring === undefined) seat.readySince = now
     this.unwant(seat, lane)
-    seat.home = lane
+    seat.lane = lane
     lane.waiting += 1
     ring.append(seat)
     this.stirred.add(lane)
   }
 
   unwant(seat: LaneSeat, keep?: Lane): void {
-    const lane = seat.home
+    const lane = seat.lane
     if (seat.ring === undefined || !(lane instanceof Lane)) return
     seat.ring.remove(seat)
     lane.waiting -= 1
@@ -96,7 +96,7 @@ export class EmbeddedLanes implements LaneEngine {
   }
 
   finish(seat: LaneSeat): void {
-    const lane = seat.home
+    const lane = seat.lane
     if (!(lane instanceof Lane)) return
     lane.active -= 1
     this.stirred.add(lane)

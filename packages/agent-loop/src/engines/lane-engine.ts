@@ -12,8 +12,14 @@ import { type Level, RingNode } from './lane-ring.ts'
 export type { Level } from './lane-ring.ts'
 
 /** A session that may wait; has room for the embedded engine's links. */
-export abstract class LaneSeat extends RingNode {
-  abstract readonly id: string
+export class LaneSeat extends RingNode {
+  /** Of the session. */
+  readonly id: string
+
+  constructor(id: string) {
+    super()
+    this.id = id
+  }
 }
 
 /** A turn that a session waits for. */

@@ -3,6 +3,7 @@
  * each priority; a session stands in one ring at most, at its end when it becomes ready, so that
  * sessions of one priority take turns. Waiting raises a session's level, so that none starves.
  */
+
 /** 0 background, 1 default, 2 foreground. */
 export type Level = 0 | 1 | 2
 const LEVELS: readonly Level[] = [2, 1, 0]
@@ -14,7 +15,7 @@ export class RingNode {
   ringNext: RingNode | undefined = undefined
   ring: Ring | undefined = undefined
   /** The lane whose ring it is in, or in which it has a turn; the engine's. */
-  home: unknown = undefined
+  lane: unknown = undefined
   /** When it became ready. */
   readySince = 0
 }

@@ -55,6 +55,11 @@ const RETRY_MS = 500
 const HOSTS_MS = 500
 /** News of other hosts that come within it are one. */
 const NUDGE_MS = 20
+/**
+ * How much of the heartbeat, after which others are given a turn, may pass without a sign of life that
+ * was answered. The rest is for looking at it, and for a turn to be stopped.
+ */
+const PATIENCE_SHARE = 0.8
 /** How often sessions are looked for that wait nowhere. */
 const SWEEP_MS = 5_000
 
@@ -346,11 +351,11 @@ export class PgBossLanes implements LaneEngine {
     }
   }
 
-  /** Others wait for as long as the heartbeat takes. By this host's own clock, whatever the database does. */
+  /** By this host's own clock, whatever the database does. */
   private async letGoOfSilent(): Promise<void> {
     const { monotonic } = this
     for (const [sessionId, { signAt }] of this.turns) {
-      if (monotonic - signAt >= this.options.heartbeatMs) this.lose(sessionId)
+      if (monotonic - signAt >= this.options.heartbeatMs * PATIENCE_SHARE) this.lose(sessionId)
     }
   }
 

@@ -5,3 +5,10 @@ export {
   type LaneMedium,
   type LaneSettings,
 } from './lane-engine-contract.ts'
+export {
+  LaneSeat,
+  type Companion,
+  type LaneEngine,
+  type LaneEngineEvents,
+  type LaneWish,
+} from '../engines/lane-engine.ts'

@@ -18,13 +18,7 @@ export async function until(what: string, holds: () => boolean): Promise<void> {
 }
 
 class Seat extends LaneSeat {
-  readonly id: string
   isRunning = false
-
-  constructor(id: string) {
-    super()
-    this.id = id
-  }
 }
 
 /** What holds over all hosts of a test. */

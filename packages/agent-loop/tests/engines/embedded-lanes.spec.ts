@@ -4,20 +4,11 @@ import { LaneSeat, type Level } from '../../src/engines/lane-engine.ts'
 
 const AGE_MS = 1000
 
-class Seat extends LaneSeat {
-  readonly id: string
-
-  constructor(id: string) {
-    super()
-    this.id = id
-  }
-}
-
 function engineOf(widths: Record<string, number> = { main: 1 }) {
   const engine = new EmbeddedLanes({ widths: new Map(Object.entries(widths)), ageMs: AGE_MS })
-  const seats = new Map<string, Seat>()
-  const seat = (id: string): Seat => {
-    const known = seats.get(id) ?? new Seat(id)
+  const seats = new Map<string, LaneSeat>()
+  const seat = (id: string): LaneSeat => {
+    const known = seats.get(id) ?? new LaneSeat(id)
     seats.set(id, known)
     return known
   }
